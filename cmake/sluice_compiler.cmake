@@ -1,0 +1,34 @@
+# How everything is compiled: standard, warnings, visibility, cache, sanitizers.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# The baseline of the whole library; hot kernels are also built for more and picked at load.
+add_compile_options(-march=x86-64-v2)
+
+add_library(sluice_warnings INTERFACE)
+target_compile_options(sluice_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+
+if(SLUICE_SANITIZER STREQUAL "address")
+  add_compile_options(-O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+  add_compile_definitions(SLUICE_ASAN)
+elseif(SLUICE_SANITIZER STREQUAL "thread")
+  add_compile_options(-O1 -fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+  add_compile_definitions(SLUICE_TSAN)
+elseif(SLUICE_SANITIZER)
+  message(FATAL_ERROR "SLUICE_SANITIZER is '${SLUICE_SANITIZER}': say address, thread or nothing")
+endif()

@@ -1,0 +1,16 @@
+# What the library stands on, all from Debian.
+find_package(Threads REQUIRED)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_package(dnnl REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(ONNX REQUIRED)
+
+# Debian's C++ Actor Framework has no CMake package. SLUICE_CAF_ROOT names another build of it, such as one
+# instrumented for ThreadSanitizer.
+set(SLUICE_CAF_ROOT "" CACHE PATH "Prefix of a C++ Actor Framework 0.17 other than the system's")
+find_path(CAF_INCLUDE_DIR caf/all.hpp HINTS ${SLUICE_CAF_ROOT}/include REQUIRED)
+find_library(CAF_CORE_LIBRARY caf_core HINTS ${SLUICE_CAF_ROOT}/lib REQUIRED)
+find_library(CAF_IO_LIBRARY caf_io HINTS ${SLUICE_CAF_ROOT}/lib REQUIRED)
+add_library(sluice_caf INTERFACE)
+target_include_directories(sluice_caf SYSTEM INTERFACE $<BUILD_INTERFACE:${CAF_INCLUDE_DIR}>)
+target_link_libraries(sluice_caf INTERFACE ${CAF_CORE_LIBRARY} ${CAF_IO_LIBRARY})
