@@ -1,7 +1,6 @@
 # What the library stands on, all from Debian.
 find_package(Threads REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
-find_package(dnnl REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(ONNX REQUIRED)
 
@@ -14,3 +13,10 @@ find_library(CAF_IO_LIBRARY caf_io HINTS ${SLUICE_CAF_ROOT}/lib REQUIRED)
 add_library(sluice_caf INTERFACE)
 target_include_directories(sluice_caf SYSTEM INTERFACE $<BUILD_INTERFACE:${CAF_INCLUDE_DIR}>)
 target_link_libraries(sluice_caf INTERFACE ${CAF_CORE_LIBRARY} ${CAF_IO_LIBRARY})
+
+# oneDNN's package file asks for OpenCL, which the CPU engine does not need.
+find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+add_library(sluice_dnnl INTERFACE)
+target_include_directories(sluice_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
+target_link_libraries(sluice_dnnl INTERFACE ${DNNL_LIBRARY})
