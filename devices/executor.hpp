@@ -41,7 +41,8 @@ public:
 
   /// Runs `body(rank, size)` on exactly `size` threads at once, this one being rank 0, and returns when all
   /// are done. Returns false, without a call, where that many threads are not free now.
-  [[nodiscard]] virtual bool try_team(unsigned size, function_ref<void(unsigned rank, unsigned size)> body) = 0;
+  [[nodiscard]] virtual bool try_team(unsigned size,
+                                      function_ref<void(unsigned rank, unsigned size)> body) = 0;
 
   /// The calling thread's worker while it runs a job; null on any other thread.
   [[nodiscard]] static worker* current() noexcept;

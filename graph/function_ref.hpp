@@ -14,8 +14,9 @@ template <class Result, class... Args>
 class function_ref<Result(Args...)> {
 public:
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, function_ref> && std::is_invocable_r_v<Result, F&, Args...>)
-  function_ref(F&& f) noexcept // NOLINT(google-explicit-constructor): a parameter takes any callable
+  requires(!std::is_same_v<std::remove_cvref_t<F>, function_ref> &&
+           std::is_invocable_r_v<Result, F&, Args...>) function_ref(F&& f)
+  noexcept // NOLINT(google-explicit-constructor): a parameter takes any callable
     : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
       call_([](void* object, Args... args) -> Result {
         return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);

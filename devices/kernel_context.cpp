@@ -1,0 +1,35 @@
+#include <sluice/devices/kernel_context.hpp>
+
+namespace sluice {
+
+tensor& kernel_context::output(std::size_t i, element_type type, const shape& s) {
+  for (const auto& pair : r_.in_place) {
+    if (pair.output != i || !r_.inputs[pair.input].unique())
+      continue;
+    const auto& candidate = r_.inputs[pair.input].tensor();
+    if (candidate.type() != type || candidate.shape() != s || !candidate.owns_elements())
+      continue;
+    // The slot's reference is the only one and stays in place until the kernel is done with the input.
+    auto& reused = const_cast<tensor&>(candidate);
+    r_.outputs[i] = r_.inputs[pair.input];
+    return reused;
+  }
+  auto t = tensor::make(type, s, r_.allocate_from);
+  auto& fresh = *t;
+  r_.outputs[i] = std::move(t);
+  return fresh;
+}
+
+tensor& kernel_context::output_laid_out(std::size_t i, element_type type, const shape& s, layout l,
+                                        std::size_t bytes) {
+  auto t = tensor::make_laid_out(type, s, l, bytes, r_.allocate_from);
+  auto& fresh = *t;
+  r_.outputs[i] = std::move(t);
+  return fresh;
+}
+
+std::shared_ptr<completion_token> kernel_context::suspend() {
+  throw error{errc::unsupported, "this execution cannot wait"};
+}
+
+} // namespace sluice
