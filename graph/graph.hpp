@@ -78,9 +78,6 @@ public:
   [[nodiscard]] node_index find_node(std::string_view name) const;
   [[nodiscard]] edge_index find_edge(std::string_view name) const;
 
-  /// "Conv 'conv1'": what a message calls the node.
-  [[nodiscard]] std::string title(node_index i) const;
-
 private:
   friend class graph_builder;
 
@@ -95,9 +92,18 @@ private:
   std::vector<std::shared_ptr<const void>> keeps_; // what schemas and constants point into
 };
 
-/// The types of all edges of `g` when its inputs have the given types, and where `inputs` knows a value, with
-/// that value known; constants that inference computes on the way are not kept. Throws errc::invalid_graph
-/// naming the node.
+/// The types of a node's outputs, given what is known of its inputs, as its schema infers them; a function's
+/// are what was declared, and are not asked here. Throws errc::invalid_graph, or what inference threw, naming
+/// the node.
+[[nodiscard]] SLUICE_API std::vector<value_type> infer_outputs(const graph::node& n,
+                                                               std::span<const value_type* const> inputs,
+                                                               std::span<const value> constants);
+
+/// "Conv 'conv1'": what a message calls a node.
+[[nodiscard]] SLUICE_API std::string title(const graph::node& n);
+
+/// The types of all edges of `g` when its inputs have the given types, and where `known` has a value, that
+/// value. Throws errc::invalid_graph naming the node.
 [[nodiscard]] SLUICE_API std::vector<value_type>
 infer_types(const graph& g, std::span<const value_type> inputs, std::span<const value> known = {});
 

@@ -1,0 +1,13 @@
+#include <sluice/ops/operators.hpp>
+
+namespace sluice {
+
+std::shared_ptr<const operator_library> standard_operators() {
+  static const auto library = [] {
+    auto made = std::make_shared<operator_library>();
+    return std::shared_ptr<const operator_library>{std::move(made)};
+  }();
+  return library;
+}
+
+} // namespace sluice

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <sluice/devices/operator_library.hpp>
+
+#include <memory>
+
+namespace sluice {
+
+/// All operators of this build with their CPU kernels; made once. @threadsafe
+[[nodiscard]] SLUICE_API std::shared_ptr<const operator_library> standard_operators();
+
+} // namespace sluice
+
+/// One registration function a family, each in the file of that name.
+namespace sluice::ops {} // namespace sluice::ops
