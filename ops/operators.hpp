@@ -12,4 +12,8 @@ namespace sluice {
 } // namespace sluice
 
 /// One registration function a family, each in the file of that name.
-namespace sluice::ops {} // namespace sluice::ops
+namespace sluice::ops {
+
+void register_control_flow(operator_library& lib);
+
+} // namespace sluice::ops
