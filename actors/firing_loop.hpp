@@ -1,0 +1,76 @@
+#pragma once
+
+#include <sluice/actors/frame.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace sluice {
+
+/// Firings that are ready on this thread. Cheap ones run at once, newest first; of heavy ones the thread
+/// keeps one and offers the others to idle threads before it starts. Lives on the stack; loops nest.
+class firing_loop {
+public:
+  explicit firing_loop(worker& here) noexcept;
+  firing_loop(const firing_loop&) = delete;
+  firing_loop& operator=(const firing_loop&) = delete;
+
+  /// A firing that has all its inputs.
+  void ready(frame& f, const executable_step& s);
+
+  /// Fires until nothing is left on this thread.
+  void drain() noexcept;
+
+  [[nodiscard]] worker& here() const noexcept { return here_; }
+  /// True for one firing in so many: that one's time is taken.
+  [[nodiscard]] bool samples() noexcept { return (++lists_.firings & 63u) == 0; }
+
+private:
+  using item = std::pair<frame*, const executable_step*>;
+  struct lists {
+    std::vector<item> cheap;
+    std::vector<item> heavy;
+    std::uint32_t firings = 0;
+  };
+  static lists& of_thread() noexcept;
+  void offer(item i);
+
+  worker& here_;
+  lists& lists_;
+  const std::size_t cheap_base_;
+  const std::size_t heavy_base_;
+};
+
+/// Frames that a finished frame has made room for, started by the thread that finished it, one after another,
+/// never one inside another.
+class next_frames {
+public:
+  /// Starts `f` after what the thread does now, if it is at a job of the runtime; otherwise on another thread.
+  static void start_later(frame& f, executor& threads);
+
+  /// A job of the runtime: at its end the thread starts what was put off, one frame itself, the others offered.
+  class turn {
+  public:
+    explicit turn(worker& here) noexcept;
+    ~turn();
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+
+  private:
+    worker& here_;
+  };
+
+  /// While it lives, the thread is a guest: it works for its own frame only.
+  class guest {
+  public:
+    guest() noexcept;
+    ~guest();
+    guest(const guest&) = delete;
+    guest& operator=(const guest&) = delete;
+  };
+  [[nodiscard]] static bool is_guest() noexcept;
+};
+
+} // namespace sluice

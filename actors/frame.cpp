@@ -1,0 +1,137 @@
+#include <sluice/actors/frame.hpp>
+
+#include <sluice/actors/firing_loop.hpp>
+#include <sluice/actors/graph_runtime.hpp>
+#include <sluice/actors/node_actor.hpp>
+
+#include <algorithm>
+#include <new>
+
+namespace sluice {
+
+void firing_state::run(worker& here) noexcept {
+  const next_frames::turn turn{here};
+  {
+    firing_loop loop{here};
+    const auto& s = owner.step_of(cell);
+    cell.actor.load(std::memory_order_acquire)->fire(owner, s, loop);
+    loop.drain();
+  }
+  owner.release(here);
+}
+
+void frame::block_deleter::operator()(std::byte* p) const noexcept {
+  ::operator delete[](p, std::align_val_t{memory::alignment});
+}
+
+frame::frame(graph_runtime& rt, std::uint32_t s)
+  : runtime(rt), slot(s), block(static_cast<std::byte*>(::operator new[](
+                              std::max(rt.slot_bytes(), 1u), std::align_val_t{memory::alignment}))) {
+  for (auto& cell : rt.cells()) {
+    const auto inputs = static_cast<std::uint32_t>(cell.node->inputs.size());
+    auto* made = new (block.get() + cell.state_offset) firing_state{*this, cell, inputs};
+    std::uninitialized_default_construct_n(made->inputs(), inputs);
+  }
+}
+
+frame::~frame() {
+  for (auto& cell : runtime.cells()) {
+    auto& s = state(cell.state_offset);
+    std::destroy_n(s.inputs(), s.input_count);
+    s.~firing_state();
+  }
+}
+
+void frame::open(std::shared_ptr<const executable_plan> p, std::vector<value> given, frame* parent,
+                 frame_listener& who) {
+  root = parent ? parent->root : this;
+  listener = &who;
+  if (parent) {
+    memory = root->memory;
+    number = root->number;
+    opened_after_kill = root->opened_after_kill;
+  }
+  feeds = std::move(given);
+  plan = std::move(p);
+  results.resize(plan->source->fetch.size());
+  marks.store(healthy, std::memory_order_relaxed);
+  first_failed.store(nothing_failed, std::memory_order_relaxed);
+  failure = nullptr;
+  activities.store(1, std::memory_order_relaxed);
+  if (bound != plan.get())
+    bind_constants();
+}
+
+void frame::bind_constants() {
+  for (auto& cell : runtime.cells()) {
+    auto& s = state(cell.state_offset);
+    std::for_each_n(s.inputs(), s.input_count, [](value& v) { v.reset(); });
+  }
+  for (const auto& step : plan->steps)
+    for (const auto& c : step.planned->constants)
+      state(step.state_offset).inputs()[c.port] = c.constant;
+  bound = plan.get();
+}
+
+void frame::run(worker& here) noexcept {
+  const next_frames::turn turn{here};
+  start(here);
+}
+
+void frame::start(worker& here) noexcept {
+  start_only(here);
+  release(here);
+}
+
+void frame::start_only(worker& here) noexcept {
+  firing_loop loop{here};
+  const auto& compiled = *plan->source;
+  for (const auto& direct : compiled.direct)
+    if (direct.fed == no_edge)
+      results[direct.result] = direct.constant;
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    if (feeds[i].empty())
+      continue; // known to the plan, or still to come from outside
+    for (const auto& direct : compiled.direct)
+      if (direct.fed == compiled.fed[i].edge)
+        results[direct.result] = feeds[i];
+    for (const auto& route : plan->feed_routes[i])
+      route.step->cell->actor.load(std::memory_order_acquire)
+          ->arrive(*this, *route.step, route.port, route.last ? std::move(feeds[i]) : feeds[i], loop);
+  }
+  for (const auto s : compiled.sources)
+    loop.ready(*this, plan->steps[s]);
+  loop.drain();
+}
+
+void frame::fail(std::uint32_t index, std::exception_ptr why) noexcept {
+  {
+    const std::lock_guard lock{failure_mutex};
+    if (index < first_failed.load(std::memory_order_relaxed)) {
+      first_failed.store(index, std::memory_order_relaxed);
+      failure = std::move(why);
+    }
+  }
+  // What comes after in the graph sees the mark: it is delivered to by whoever set it, or by somebody later.
+  marks.fetch_or(failed, std::memory_order_relaxed);
+}
+
+bool frame::skips(const executable_step& s, std::span<const value> inputs) const noexcept {
+  if (root->marks.load(std::memory_order_relaxed) & stopped)
+    return true;
+  if (!(marks.load(std::memory_order_relaxed) & failed))
+    return false;
+  if (s.index > first_failed.load(std::memory_order_relaxed))
+    return true;
+  const auto& edges = s.cell->node->inputs;
+  for (std::size_t port = 0; port < inputs.size(); ++port)
+    if (inputs[port].empty() && edges[port] != no_edge)
+      return true;
+  return false;
+}
+
+const executable_step& frame::step_of(const node_cell& cell) const noexcept {
+  return plan->steps[plan->source->step_of[cell.index]];
+}
+
+} // namespace sluice

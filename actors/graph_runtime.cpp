@@ -1,0 +1,131 @@
+#include <sluice/actors/graph_runtime.hpp>
+
+#include <sluice/actors/node_actor.hpp>
+#include <sluice/scheduler/control_flow.hpp>
+
+#include <algorithm>
+
+namespace sluice {
+
+namespace {
+
+executable_step::kind kind_of(const graph::node& n) {
+  using kind = executable_step::kind;
+  if (is_control_flow(n))
+    return kind::control_flow;
+  if (!n.function)
+    return kind::kernel;
+  switch (n.function->kind) {
+  case function_kind::pure:
+    return kind::pure_function;
+  case function_kind::stateful:
+    return kind::stateful_function;
+  case function_kind::blocking:
+    return kind::blocking_function;
+  }
+  return kind::kernel;
+}
+
+/// What the routes of one value become; the last takes the value.
+void append_routes(std::vector<executable_route>& to, const std::vector<plan_step::route>& routes,
+                   std::uint16_t output, const std::vector<executable_step>& steps) {
+  for (const auto& r : routes)
+    to.push_back(
+        {r.step == plan_step::to_result ? nullptr : &steps[r.step], r.port, output, &r == &routes.back()});
+}
+
+/// True if what these routes lead to can keep two threads busy. What has not run yet may.
+bool keeps_two_busy(std::span<const executable_route> routes) {
+  constexpr float worth_waking_for_ns = 2000;
+  std::size_t heavy = 0;
+  for (const auto& r : routes)
+    if (r.step) {
+      const auto ns = r.step->cell->cost_ns.load(std::memory_order_relaxed);
+      heavy += ns < 0 || ns >= worth_waking_for_ns ? 1 : 0;
+    }
+  return heavy > 1;
+}
+
+} // namespace
+
+graph_runtime::graph_runtime(std::shared_ptr<const graph> g, runtime_services& services, std::uint32_t window)
+  : graph_(std::move(g)), services_(services), cells_(graph_->nodes().size()) {
+  for (node_index i = 0; i < cells_.size(); ++i) {
+    auto& cell = cells_[i];
+    const auto& n = graph_->at(i);
+    cell.node = &n;
+    cell.index = i;
+    cell.state_offset = slot_bytes_;
+    slot_bytes_ += static_cast<std::uint32_t>(sizeof(firing_state) + n.inputs.size() * sizeof(value));
+    if (kind_of(n) == executable_step::kind::stateful_function)
+      cell.order = std::make_unique<turns>();
+    if (is_control_flow(n))
+      for (const auto& name : n.schema->bodies)
+        cell.bodies.push_back(std::make_unique<graph_runtime>(
+            n.attributes.get<std::shared_ptr<const graph>>(name), services, window));
+  }
+  for (std::uint32_t s = 0; s < window; ++s)
+    slots_.push_back(std::make_unique<frame>(*this, s));
+}
+
+graph_runtime::~graph_runtime() = default;
+
+std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const plan> p) {
+  auto made = std::make_shared<executable_plan>();
+  made->source = std::move(p);
+  const auto& compiled = *made->source;
+  made->steps.resize(compiled.steps.size());
+  std::size_t route_count = 0;
+  for (const auto& planned : compiled.steps)
+    for (const auto& r : planned.routes)
+      route_count += r.size();
+  made->routes.reserve(route_count); // spans point into it
+  for (std::uint32_t i = 0; i < made->steps.size(); ++i) {
+    auto& s = made->steps[i];
+    const auto& planned = compiled.steps[i];
+    auto& cell = cells_[planned.node];
+    s.cell = &cell;
+    s.kernel = planned.kernel.get();
+    s.function = cell.node->function.get();
+    s.state_offset = cell.state_offset;
+    s.index = i;
+    s.dynamic_inputs = planned.dynamic_inputs;
+    s.inputs = static_cast<std::uint16_t>(cell.node->inputs.size());
+    s.outputs = static_cast<std::uint16_t>(cell.node->outputs.size());
+    s.what = kind_of(*cell.node);
+    s.planned = &planned;
+    for (std::size_t b = 0; b < planned.bodies.size(); ++b)
+      s.bodies.push_back(cell.bodies[b]->bind(planned.bodies[b]));
+    if (planned.estimated_ns && cell.cost_ns.load(std::memory_order_relaxed) < 0)
+      cell.cost_ns.store(static_cast<float>(*planned.estimated_ns), std::memory_order_relaxed);
+    const auto first = made->routes.size();
+    for (std::size_t output = 0; output < planned.routes.size(); ++output)
+      append_routes(made->routes, planned.routes[output], static_cast<std::uint16_t>(output), made->steps);
+    s.routes = {made->routes.data() + first, made->routes.size() - first};
+  }
+  for (const auto& feed : compiled.feed_routes)
+    append_routes(made->feed_routes.emplace_back(), feed, 0, made->steps);
+  for (auto& cell : cells_)
+    if (cell.order && compiled.step_of[cell.index] == plan::no_step)
+      made->absent_stateful.push_back(&cell);
+  const auto forks = [](const auto& routes) { return keeps_two_busy(routes); };
+  made->forks = std::any_of(made->feed_routes.begin(), made->feed_routes.end(), forks) ||
+                std::any_of(made->steps.begin(), made->steps.end(), [&](const auto& s) { return forks(s.routes); });
+  return made;
+}
+
+node_cell* graph_runtime::find(std::string_view name) {
+  if (const auto i = graph_->find_node(name); i != no_node)
+    return &cells_[i];
+  for (auto at = name.find('/'); at != std::string_view::npos; at = name.find('/', at + 1)) {
+    const auto owner = graph_->find_node(name.substr(0, at));
+    if (owner == no_node)
+      continue;
+    for (auto& body : cells_[owner].bodies)
+      if (auto* inner = body->find(name.substr(at + 1)))
+        return inner;
+  }
+  return nullptr;
+}
+
+} // namespace sluice

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <sluice/actors/executable.hpp>
+#include <sluice/actors/frame.hpp>
+#include <sluice/actors/turns.hpp>
+#include <sluice/scheduler/plan.hpp>
+
+#include <caf/fwd.hpp>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace sluice {
+
+class node_actor;
+class tracer;
+
+/// What the nodes of a session share.
+struct runtime_services {
+  caf::actor_system& system;
+  std::shared_ptr<executor> threads;
+  std::shared_ptr<executor> blocking; ///< for functions that may block
+  std::shared_ptr<kernel_cache> kernels;
+  std::atomic<tracer*> trace = nullptr; ///< null: not tracing
+  std::atomic<std::uint64_t> kills = 0; ///< node actors killed so far
+  unsigned width = 1;                   ///< threads that may join one firing
+};
+
+/// What stays of a node when its actor is replaced.
+struct alignas(64) node_cell {
+  // Read at every firing.
+  std::atomic<node_actor*> actor = nullptr;
+  std::atomic<std::uint64_t> killed = 0; ///< the number of its last kill; frames opened before it fail here
+  std::atomic<float> cost_ns = -1;       ///< of a firing, estimated, then sampled; negative: not known yet
+  std::uint32_t state_offset = 0;
+  // The rest.
+  const graph::node* node = nullptr;
+  node_index index = no_node;
+  std::unique_ptr<turns> order;                       ///< of a node with state
+  std::vector<std::unique_ptr<graph_runtime>> bodies; ///< of control flow
+};
+
+/// A graph made ready to run: an actor for each node, and a window of slots for frames.
+class graph_runtime {
+public:
+  graph_runtime(std::shared_ptr<const graph> g, runtime_services& services, std::uint32_t window);
+  ~graph_runtime();
+  graph_runtime(const graph_runtime&) = delete;
+  graph_runtime& operator=(const graph_runtime&) = delete;
+
+  [[nodiscard]] const graph& source() const noexcept { return *graph_; }
+  [[nodiscard]] runtime_services& services() const noexcept { return services_; }
+  [[nodiscard]] std::vector<node_cell>& cells() noexcept { return cells_; }
+  [[nodiscard]] std::uint32_t slot_bytes() const noexcept { return slot_bytes_; }
+  [[nodiscard]] frame& slot(std::uint32_t i) noexcept { return *slots_[i]; }
+  [[nodiscard]] std::uint32_t window() const noexcept { return static_cast<std::uint32_t>(slots_.size()); }
+
+  /// Binds a plan of this graph to its nodes.
+  [[nodiscard]] std::shared_ptr<const executable_plan> bind(std::shared_ptr<const plan> p);
+
+  /// The cell of a node, also inside bodies ("If_3/inner"); null if there is none.
+  [[nodiscard]] node_cell* find(std::string_view name);
+
+  /// Calls `f` with every cell, bodies included.
+  template <class F>
+  void for_each_cell(F f) {
+    for (auto& c : cells_) {
+      f(c);
+      for (auto& body : c.bodies)
+        body->for_each_cell(f);
+    }
+  }
+
+private:
+  const std::shared_ptr<const graph> graph_;
+  runtime_services& services_;
+  std::vector<node_cell> cells_; // by node
+  std::uint32_t slot_bytes_ = 0;
+  std::vector<std::unique_ptr<frame>> slots_;
+};
+
+} // namespace sluice

@@ -1,0 +1,254 @@
+#include <sluice/actors/node_actor.hpp>
+
+#include <sluice/actors/messages.hpp>
+#include <sluice/actors/pending_firing.hpp>
+#include <sluice/actors/tracer.hpp>
+#include <sluice/devices/kernel_context.hpp>
+
+#include <boost/container/small_vector.hpp>
+
+#include <caf/exit_reason.hpp>
+#include <caf/mailbox_element.hpp>
+#include <caf/sec.hpp>
+#include <caf/system_messages.hpp>
+
+namespace sluice {
+
+namespace {
+
+using outputs_on_stack = boost::container::small_vector<value, 4>;
+using clock = std::chrono::steady_clock;
+
+/// The context of a kernel in the runtime: it may complete later.
+class firing_context final : public kernel_context {
+public:
+  firing_context(const resources& r, frame& f, const executable_step& s)
+    : kernel_context(r), frame_(f), step_(s) {}
+
+  std::shared_ptr<completion_token> suspend() override {
+    return std::make_shared<pending_firing>(frame_, step_);
+  }
+
+private:
+  frame& frame_;
+  const executable_step& step_;
+};
+
+/// The current exception as an error that names the node.
+std::exception_ptr named_failure(const graph::node& n) {
+  try {
+    throw;
+  } catch (const error& e) {
+    if (std::string_view{e.what()}.find("node ") == 0)
+      return std::current_exception();
+    return std::make_exception_ptr(error{e.code() == errc::invalid_argument ? errc::kernel_failed : e.code(),
+                                         "node " + title(n) + ": " + e.what()});
+  } catch (const std::exception& e) {
+    return std::make_exception_ptr(error{errc::kernel_failed, "node " + title(n) + ": " + e.what()});
+  } catch (...) {
+    return std::make_exception_ptr(
+        error{errc::kernel_failed, "node " + title(n) + " threw something that is no std::exception"});
+  }
+}
+
+/// A kernel and what it makes, for shapes that are known only now.
+struct late_preparation {
+  std::shared_ptr<const prepared_kernel> kernel;
+  std::vector<value_type> outputs;
+};
+
+late_preparation prepare_now(const frame& f, const executable_step& s, std::span<const value> inputs) {
+  const auto& n = *s.cell->node;
+  std::vector<value_type> types;
+  std::vector<const value_type*> present;
+  std::vector<value> constants(inputs.size());
+  for (const auto& input : inputs)
+    types.push_back(value_type::of(input));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    present.push_back(inputs[i].empty() ? nullptr : &types[i]);
+  for (const auto& c : s.planned->constants)
+    constants[c.port] = c.constant;
+  late_preparation made;
+  made.outputs = infer_outputs(n, present, inputs);
+  const auto& services = f.runtime.services();
+  made.kernel = services.kernels->get(n, present, constants, made.outputs, services.width);
+  if (!made.kernel)
+    throw error{errc::unsupported, "its kernel cannot be prepared for these inputs"};
+  return made;
+}
+
+bool types_known(const executable_step& s) {
+  for (const auto& t : s.planned->output_types)
+    if (t.is_tensor() ? t.element() == element_type::undefined : !t.known())
+      return false;
+  return true;
+}
+
+completion execute_kernel(frame& f, const executable_step& s, std::span<value> inputs,
+                          std::span<value> outputs, worker& here) {
+  late_preparation late;
+  if (!s.kernel || !types_known(s))
+    late = prepare_now(f, s, inputs);
+  const auto& kernel = late.kernel ? *late.kernel : *s.kernel;
+  intrusive_ptr<tensor> scratch;
+  if (const auto bytes = kernel.traits().scratch_bytes)
+    scratch = tensor::make(element_type::uint8, {static_cast<std::int64_t>(bytes)}, *f.memory);
+  firing_context ctx{{.inputs = inputs,
+                      .outputs = outputs,
+                      .output_types = late.kernel ? late.outputs : s.planned->output_types,
+                      .in_place = kernel.traits().in_place,
+                      .allocate_from = *f.memory,
+                      .scratch = scratch ? static_cast<std::byte*>(scratch->raw()) : nullptr,
+                      .thread = &here,
+                      .width = f.runtime.services().width},
+                     f,
+                     s};
+  return kernel.execute(ctx);
+}
+
+/// Runs what the step stands for. completion::pending: the firing ends elsewhere.
+completion execute(frame& f, const executable_step& s, std::span<value> inputs, std::span<value> outputs,
+                   worker& here) {
+  using kind = executable_step::kind;
+  switch (s.what) {
+  case kind::kernel:
+    return execute_kernel(f, s, inputs, outputs, here);
+  case kind::pure_function:
+  case kind::stateful_function:
+    s.function->call(inputs, outputs);
+    return completion::done;
+  case kind::blocking_function:
+    fire_blocking(f, s, inputs);
+    return completion::pending;
+  case kind::control_flow:
+    return fire_control_flow(f, s, inputs, outputs, here) ? completion::done : completion::pending;
+  }
+  return completion::done;
+}
+
+void trace(tracer& t, const frame& f, const executable_step& s, clock::time_point begin,
+           clock::time_point end) {
+  boost::container::small_vector<std::string_view, 8> consumers;
+  for (const auto& r : s.routes)
+    if (r.step)
+      consumers.push_back(r.step->cell->node->name);
+  t.record({s.cell->node->name, s.cell->node->op, f.number, begin, end},
+           {consumers.data(), consumers.size()});
+}
+
+} // namespace
+
+void node_actor::arrive(frame& f, const executable_step& s, std::uint32_t port, value v, firing_loop& loop) {
+  auto& state = f.state(s.state_offset);
+  state.inputs()[port] = std::move(v);
+  if (s.dynamic_inputs > 1) {
+    // Releases the input just stored, and acquires all others for whoever completes the count.
+    if (state.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != s.dynamic_inputs)
+      return;
+    // The next arrival here is in another frame of this slot, ordered after this one by its quiescence.
+    state.arrived.store(0, std::memory_order_relaxed);
+  }
+  loop.ready(f, s);
+}
+
+void node_actor::fire(frame& f, const executable_step& s, firing_loop& loop) noexcept {
+  auto& state = f.state(s.state_offset);
+  if (s.what == executable_step::kind::stateful_function && !std::exchange(state.has_turn, false)) {
+    // Whoever gives the turn later finds the activity already counted.
+    f.activities.fetch_add(1, std::memory_order_relaxed);
+    if (!cell_.order->enter(f.number, &f))
+      return;
+    f.activities.fetch_sub(1, std::memory_order_relaxed);
+  }
+  const std::span<value> inputs{state.inputs(), s.inputs};
+  outputs_on_stack outputs(s.outputs);
+  auto how = completion::done;
+  if (!(f.poisoned() && f.skips(s, inputs))) {
+    try {
+      if (cell_.killed.load(std::memory_order_acquire) > f.opened_after_kill)
+        throw error{errc::node_down, "its actor was killed"};
+      auto* const t = f.runtime.services().trace.load(std::memory_order_relaxed);
+      const auto timed = t || loop.samples() || cell_.cost_ns.load(std::memory_order_relaxed) < 0;
+      const auto begin = timed ? clock::now() : clock::time_point{};
+      how = execute(f, s, inputs, {outputs.data(), outputs.size()}, loop.here());
+      if (timed) {
+        const auto end = clock::now();
+        const auto ns = std::chrono::duration<float, std::nano>(end - begin).count();
+        const auto before = cell_.cost_ns.load(std::memory_order_relaxed);
+        cell_.cost_ns.store(before < 0 ? ns : before + (ns - before) / 4, std::memory_order_relaxed);
+        if (t)
+          trace(*t, f, s, begin, end);
+      }
+    } catch (...) {
+      f.fail(s.index, named_failure(*cell_.node));
+      for (auto& v : outputs)
+        v.reset();
+    }
+  }
+  if (how == completion::done)
+    finish_firing(f, s, {outputs.data(), outputs.size()}, loop);
+}
+
+void finish_firing(frame& f, const executable_step& s, std::span<value> outputs, firing_loop& loop) noexcept {
+  auto& state = f.state(s.state_offset);
+  auto* const inputs = state.inputs();
+  if (s.planned->constants.empty()) {
+    for (std::size_t i = 0; i < s.inputs; ++i)
+      inputs[i].reset();
+  } else {
+    auto constant = s.planned->constants.begin();
+    for (std::uint32_t i = 0; i < s.inputs; ++i) {
+      if (constant == s.planned->constants.end() || constant->port != i)
+        inputs[i].reset();
+      else if (const auto& c = *constant++; inputs[i].empty())
+        inputs[i] = c.constant;
+    }
+  }
+  if (s.what == executable_step::kind::stateful_function) {
+    if (auto* next = s.cell->order->leave()) {
+      auto& waiting = next->state(s.state_offset);
+      waiting.has_turn = true;
+      loop.here().offer(waiting);
+    }
+  }
+  if (!f.poisoned()) {
+    for (const auto& r : s.routes)
+      if (outputs[r.output].empty()) {
+        f.fail(s.index, std::make_exception_ptr(
+                            error{errc::kernel_failed, "node " + title(*s.cell->node) + " left output " +
+                                                           std::to_string(r.output) + " empty"}));
+        break;
+      }
+  }
+  for (const auto& r : s.routes) {
+    auto v = r.last ? std::move(outputs[r.output]) : outputs[r.output];
+    if (r.step)
+      r.step->cell->actor.load(std::memory_order_acquire)->arrive(f, *r.step, r.port, std::move(v), loop);
+    else
+      f.results[r.port] = std::move(v);
+  }
+}
+
+void node_actor::enqueue(caf::mailbox_element_ptr message, caf::execution_unit* unit) {
+  const auto session = host_.lock();
+  const auto& content = message->content();
+  if (session && content.match_elements<caf::exit_msg>()) {
+    const auto reason = content.get_as<caf::exit_msg>(0).reason;
+    session->node_killed(cell_);
+    cleanup(caf::error{reason}, unit);
+    return;
+  }
+  if (handle_system_message(*message, unit, false))
+    return;
+  if (session && !fail_state() && content.match_elements<token>()) {
+    const auto& t = content.get_as<token>(0);
+    const auto refusal = session->take_token(cell_, t.frame, t.port, t.content);
+    if (!refusal.empty())
+      bounce(message, caf::make_error(caf::sec::invalid_argument, refusal));
+    return;
+  }
+  bounce(message, session ? caf::make_error(caf::sec::unexpected_message)
+                       : caf::make_error(caf::sec::request_receiver_down));
+}
+
+} // namespace sluice

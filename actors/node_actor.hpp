@@ -1,0 +1,63 @@
+#pragma once
+
+#include <sluice/actors/firing_loop.hpp>
+#include <sluice/actors/graph_runtime.hpp>
+
+#include <caf/monitorable_actor.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+
+namespace sluice {
+
+/// A node of the executed graph: a first-class actor that counts the inputs of each frame and fires when they
+/// are complete. Neighbours deliver by a call (`arrive`); actors elsewhere by a `token` message, which means
+/// the same.
+///
+/// It is lean: no mailbox, no scheduling of its own. `enqueue` runs on the sender's thread and only
+/// schedules.
+class node_actor final : public caf::monitorable_actor {
+public:
+  using behavior_type = caf::behavior;
+  using signatures = caf::none_t;
+
+  /// Takes tokens and exit messages on behalf of the session.
+  class host {
+  public:
+    /// A token from outside. Returns an error's text, empty if it was taken.
+    virtual std::string take_token(node_cell& cell, std::uint64_t frame, std::uint32_t port, value v) = 0;
+    virtual void node_killed(node_cell& cell) noexcept = 0;
+
+  protected:
+    ~host() = default;
+  };
+
+  /// @param cell  valid as long as `h` lives
+  node_actor(caf::actor_config& config, node_cell& cell, std::weak_ptr<host> h)
+    : monitorable_actor(config), name_(cell.node->name), cell_(cell), host_(std::move(h)) {}
+
+  /// An input for a frame; the last one makes the firing ready. Only on a thread that works for the frame.
+  void arrive(frame& f, const executable_step& s, std::uint32_t port, value v, firing_loop& loop);
+
+  /// Executes the kernel for a frame and sends the outputs along their routes.
+  void fire(frame& f, const executable_step& s, firing_loop& loop) noexcept;
+
+  const char* name() const override { return name_.c_str(); }
+  void enqueue(caf::mailbox_element_ptr message, caf::execution_unit* unit) override;
+  using caf::monitorable_actor::enqueue;
+  void launch(caf::execution_unit*, bool, bool) {}
+
+private:
+  void on_cleanup(const caf::error&) override {}
+
+  const std::string name_;
+  node_cell& cell_;
+  const std::weak_ptr<host> host_;
+};
+
+/// Ends a firing: sends outputs on, leaves the node's slot as it was found. For firings that completed
+/// elsewhere too.
+void finish_firing(frame& f, const executable_step& s, std::span<value> outputs, firing_loop& loop) noexcept;
+
+} // namespace sluice

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// How a node's device scope is meant.
+enum class placement : std::uint8_t {
+  soft,   ///< a node whose device has no kernel for it goes elsewhere, and explain() says so
+  strict, ///< it is an error
+};
+
+/// Options of a session.
+struct session_options {
+  std::string name{}; ///< for reports; the model's name if empty
+
+  /// Threads that may join one firing (a convolution). 0: the system picks.
+  unsigned intra_op_parallelism_threads = 0;
+  /// Firings that may run at once. 0: the system picks.
+  unsigned inter_op_parallelism_threads = 0;
+  /// A pool shared by all sessions that name it; inter_op_parallelism_threads is its size. Empty: a private pool if
+  /// inter_op_parallelism_threads is set, otherwise the engine's.
+  std::string pool{};
+
+  sluice::placement placement = sluice::placement::soft;
+  /// Bytes that the session may use, by device ("cpu:0").
+  std::map<std::string, std::size_t> memory_budget{};
+
+  std::uint32_t window = 0;         ///< frames in flight; 0: twice the CPU budget, at least 4
+  std::size_t queue_limit = 1024;   ///< requests that wait; beyond, run_async answers queue_full and run waits in line
+};
+
+/// Options of one run.
+struct run_options {
+  std::chrono::nanoseconds deadline{0};  ///< from the call on; 0: none
+  int priority = 0;                      ///< of requests that wait, the highest is admitted first
+  std::vector<std::string> fetch{};      ///< values to deliver, outputs or intermediate ones; empty: all outputs
+  std::stop_token stop{};                ///< a request to stop cancels the run
+};
+
+/// The parallelism of a session, as in force.
+struct thread_settings {
+  unsigned intra_op = 1;
+  unsigned inter_op = 1;
+};
+
+} // namespace sluice

@@ -1,0 +1,95 @@
+#include <sluice/actors/pending_firing.hpp>
+
+#include <sluice/actors/firing_loop.hpp>
+#include <sluice/actors/graph_runtime.hpp>
+#include <sluice/actors/node_actor.hpp>
+
+namespace sluice {
+
+pending_firing::pending_firing(frame& f, const executable_step& s)
+  : frame_(f), step_(s), outputs_(s.outputs) {
+  frame_.activities.fetch_add(1, std::memory_order_relaxed);
+}
+
+pending_firing::~pending_firing() {
+  if (completed_)
+    return;
+  // Somebody dropped the token. Another one takes its activity over, and fails.
+  const auto heir = std::make_shared<pending_firing>(frame_, step_);
+  frame_.activities.fetch_sub(1, std::memory_order_relaxed);
+  heir->fail(std::make_exception_ptr(
+    error{errc::kernel_failed, "node " + title(*step_.cell->node) + " was never completed"}));
+}
+
+void pending_firing::withdraw() noexcept {
+  completed_ = true;
+  frame_.activities.fetch_sub(1, std::memory_order_relaxed); // the caller's own remains
+}
+
+void pending_firing::succeed(std::span<value> outputs) {
+  if (completed_.exchange(true))
+    return;
+  std::move(outputs.begin(),
+            outputs.begin() + static_cast<std::ptrdiff_t>(std::min(outputs.size(), outputs_.size())),
+            outputs_.begin());
+  complete();
+}
+
+void pending_firing::fail(std::exception_ptr why) {
+  if (completed_.exchange(true))
+    return;
+  frame_.fail(step_.index, std::move(why));
+  complete();
+}
+
+void pending_firing::complete() {
+  keep_ = shared_from_this();
+  frame_.runtime.services().threads->submit(*this);
+}
+
+void pending_firing::run(worker& here) noexcept {
+  const auto keep = std::move(keep_);
+  const next_frames::turn turn{here};
+  {
+    firing_loop loop{here};
+    finish_firing(frame_, step_, outputs_, loop);
+    loop.drain();
+  }
+  frame_.release(here);
+}
+
+namespace {
+
+struct blocking_call final : job {
+  blocking_call(std::shared_ptr<pending_firing> t, const graph_function& f, std::span<value> given,
+                std::size_t outputs)
+    : token(std::move(t)), function(f),
+      inputs(std::make_move_iterator(given.begin()), std::make_move_iterator(given.end())), results(outputs) {
+  }
+
+  void run(worker&) noexcept override {
+    try {
+      function.call(inputs, results);
+      inputs.clear();
+      token->succeed(results);
+    } catch (...) {
+      inputs.clear();
+      token->fail(std::current_exception());
+    }
+    delete this;
+  }
+
+  const std::shared_ptr<pending_firing> token;
+  const graph_function& function;
+  std::vector<value> inputs;
+  std::vector<value> results;
+};
+
+} // namespace
+
+void fire_blocking(frame& f, const executable_step& s, std::span<value> inputs) {
+  auto token = std::make_shared<pending_firing>(f, s);
+  f.runtime.services().blocking->submit(*new blocking_call{std::move(token), *s.function, inputs, s.outputs});
+}
+
+} // namespace sluice

@@ -1,0 +1,201 @@
+#include <sluice/actors/plan_book.hpp>
+
+#include <algorithm>
+
+namespace sluice {
+
+namespace {
+
+/// The type of a fed value, as far as plans tell values apart.
+value_type exact_type(const value& v) {
+  return v.is(value_kind::tensor) ? value_type::of(v) : value_type{};
+}
+
+bool has_type(const value& v, const value_type& t) {
+  if (!v.is(value_kind::tensor))
+    return !t.known();
+  const auto& x = v.tensor();
+  if (!t.is_tensor() || t.element() != x.type() || t.shape().rank() != x.shape().rank())
+    return false;
+  for (std::size_t i = 0; i < x.shape().rank(); ++i)
+    if (t.shape()[i].extent() != x.shape()[i])
+      return false;
+  return true;
+}
+
+std::string key_of(const plan_request& request) {
+  std::string key;
+  const auto append = [&key](const auto& x) { key.append(reinterpret_cast<const char*>(&x), sizeof x); };
+  for (const auto& f : request.fed) {
+    append(f.edge);
+    key += to_string(f.type);
+  }
+  key += '|';
+  for (const auto e : request.fetch)
+    append(e);
+  return key;
+}
+
+} // namespace
+
+plan_book::plan_book(const graph& g, unsigned width, std::size_t capacity)
+  : graph_(g), width_(width), capacity_(capacity) {}
+
+edge_index plan_book::edge_of(const std::string& name, const char* what) const {
+  const auto e = graph_.find_edge(name);
+  if (e != no_edge)
+    return e;
+  std::string known;
+  for (const auto i : graph_.inputs())
+    known += (known.empty() ? "" : ", ") + graph_.at_edge(i).name;
+  throw error{errc::invalid_argument, std::string{what} + " '" + name + "' is not in the graph; its inputs are: " + known};
+}
+
+bool plan_book::like_recent(const feeds& inputs, std::span<const std::string> fetch) const {
+  if (!recent_.plan || recent_.names.size() != inputs.items().size() ||
+      !std::equal(fetch.begin(), fetch.end(), recent_.fetch.begin(), recent_.fetch.end()))
+    return false;
+  const auto& fed = recent_.plan->source->fed;
+  for (std::size_t i = 0; i < recent_.names.size(); ++i) {
+    const auto& given = inputs.items()[i];
+    if (given.name != recent_.names[i] || !has_type(given.content, fed[recent_.positions[i]].type))
+      return false;
+  }
+  return true;
+}
+
+plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::string> fetch,
+                                       std::span<const std::string> external) {
+  resolved result;
+  if (external.empty()) {
+    const std::lock_guard lock{mutex_};
+    if (like_recent(inputs, fetch)) {
+      result.plan = recent_.plan;
+      result.feeds.resize(recent_.names.size());
+      for (std::size_t i = 0; i < recent_.names.size(); ++i)
+        result.feeds[recent_.positions[i]] = std::move(inputs.items()[i].content);
+      return result;
+    }
+  }
+
+  struct fed_value {
+    plan_request::fed_edge fed;
+    value content;
+    std::size_t given; // position in the call
+  };
+  std::vector<fed_value> given;
+  for (auto& f : inputs.items()) {
+    const auto e = edge_of(f.name, "input");
+    const auto& declared = graph_.at_edge(e).type;
+    if (f.content.empty())
+      throw error{errc::invalid_argument, "input '" + f.name + "' is fed an empty value"};
+    if (!declared.admits(f.content))
+      throw error{errc::invalid_argument,
+                  "input '" + f.name + "' takes " + to_string(declared) + ", but is fed " + describe(f.content)};
+    given.push_back({{e, exact_type(f.content), {}}, std::move(f.content), given.size()});
+  }
+  for (const auto& name : external) {
+    const auto e = edge_of(name, "external input");
+    given.push_back({{e, {}, {}}, {}, given.size()});
+  }
+  std::sort(given.begin(), given.end(), [](const auto& a, const auto& b) { return a.fed.edge < b.fed.edge; });
+  const auto twice = std::adjacent_find(given.begin(), given.end(),
+                                        [](const auto& a, const auto& b) { return a.fed.edge == b.fed.edge; });
+  if (twice != given.end())
+    throw error{errc::invalid_argument, "input '" + graph_.at_edge(twice->fed.edge).name + "' is fed twice"};
+
+  auto order = std::make_unique<ticket>();
+  order->request.width = width_;
+  std::vector<std::uint32_t> positions(given.size());
+  for (std::uint32_t i = 0; i < given.size(); ++i) {
+    positions[given[i].given] = i;
+    if (given[i].content.empty())
+      result.external.push_back(i);
+    order->request.fed.push_back(std::move(given[i].fed));
+    result.feeds.push_back(std::move(given[i].content));
+  }
+  if (fetch.empty()) {
+    order->request.fetch.assign(graph_.outputs().begin(), graph_.outputs().end());
+    order->result_names.assign(graph_.output_names().begin(), graph_.output_names().end());
+  }
+  for (const auto& name : fetch) {
+    order->request.fetch.push_back(edge_of(name, "value"));
+    order->result_names.push_back(name);
+  }
+  order->key = key_of(order->request);
+
+  const std::lock_guard lock{mutex_};
+  const auto at = std::find_if(plans_.begin(), plans_.end(), [&](const entry& e) { return e.key == order->key; });
+  if (at == plans_.end()) {
+    result.order = std::move(order);
+    return result;
+  }
+  plans_.splice(plans_.begin(), plans_, at);
+  result.plan = at->plan;
+  if (external.empty()) {
+    recent_.names.clear();
+    for (const auto& f : inputs.items())
+      recent_.names.push_back(f.name);
+    recent_.positions = std::move(positions);
+    recent_.fetch.assign(fetch.begin(), fetch.end());
+    recent_.plan = at->plan;
+  }
+  return result;
+}
+
+bool plan_book::wait_for(const std::string& key, run_state& r) {
+  const std::lock_guard lock{mutex_};
+  auto& waiting = waiting_[key];
+  waiting.emplace_back(&r);
+  return waiting.size() == 1;
+}
+
+std::vector<intrusive_ptr<run_state>> plan_book::file(const std::string& key, std::shared_ptr<const executable_plan> p) {
+  const std::lock_guard lock{mutex_};
+  if (p) {
+    plans_.remove_if([&](const entry& e) { return e.key == key; });
+    plans_.push_front({key, std::move(p)});
+    if (plans_.size() > capacity_)
+      plans_.pop_back();
+  }
+  const auto at = waiting_.find(key);
+  if (at == waiting_.end())
+    return {};
+  auto waiting = std::move(at->second);
+  waiting_.erase(at);
+  return waiting;
+}
+
+bool plan_book::leave(run_state& r) {
+  const std::lock_guard lock{mutex_};
+  for (auto& [key, waiting] : waiting_) {
+    const auto at = std::find(waiting.begin(), waiting.end(), &r);
+    if (at == waiting.end())
+      continue;
+    // The entry stays even if empty: somebody makes that plan and will file it.
+    waiting.erase(at);
+    return true;
+  }
+  return false;
+}
+
+std::vector<intrusive_ptr<run_state>> plan_book::take_waiting() {
+  const std::lock_guard lock{mutex_};
+  std::vector<intrusive_ptr<run_state>> all;
+  for (auto& [key, waiting] : waiting_) {
+    all.insert(all.end(), waiting.begin(), waiting.end());
+    waiting.clear();
+  }
+  return all;
+}
+
+std::shared_ptr<const executable_plan> plan_book::newest() const {
+  const std::lock_guard lock{mutex_};
+  for (const auto& e : plans_)
+    if (std::equal(e.plan->source->fetch.begin(), e.plan->source->fetch.end(), graph_.outputs().begin(),
+                   graph_.outputs().end()))
+      return e.plan;
+  return plans_.empty() ? nullptr : plans_.front().plan;
+}
+
+} // namespace sluice

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <sluice/actors/executable.hpp>
+#include <sluice/actors/feeds.hpp>
+#include <sluice/actors/run_state.hpp>
+#include <sluice/graph/graph.hpp>
+#include <sluice/scheduler/plan.hpp>
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// The plans of a session, by what is fed with which types and what is fetched; and the requests that wait for one.
+/// Bounded: the plan used longest ago is forgotten.
+///
+/// @threadsafe all members.
+class plan_book {
+public:
+  /// A plan to be made.
+  struct ticket {
+    std::string key;
+    plan_request request;
+    std::vector<std::string> result_names;
+  };
+
+  /// A request's feeds in a plan's order.
+  struct resolved {
+    std::shared_ptr<const executable_plan> plan; ///< null: make the plan for `order`
+    std::vector<value> feeds;                    ///< by fed edge of the plan
+    std::vector<std::uint32_t> external;         ///< positions of those that come as tokens
+    std::unique_ptr<ticket> order;
+  };
+
+  plan_book(const graph& g, unsigned width, std::size_t capacity = 64);
+
+  /// Looks names up and checks types. Throws errc::invalid_argument that says what the graph takes.
+  [[nodiscard]] resolved resolve(feeds& inputs, std::span<const std::string> fetch, std::span<const std::string> external);
+
+  /// Notes that `r` waits for a plan. True if somebody has to make it: the first who waits.
+  [[nodiscard]] bool wait_for(const std::string& key, run_state& r);
+  /// Files a plan (null: it could not be made) and returns who waits for it.
+  [[nodiscard]] std::vector<intrusive_ptr<run_state>> file(const std::string& key, std::shared_ptr<const executable_plan> p);
+  /// Forgets that `r` waits. False if it does not.
+  bool leave(run_state& r);
+  [[nodiscard]] std::vector<intrusive_ptr<run_state>> take_waiting();
+
+  /// The newest plan that has all outputs of the graph, or else the newest at all; null if there is none.
+  [[nodiscard]] std::shared_ptr<const executable_plan> newest() const;
+
+private:
+  struct entry {
+    std::string key;
+    std::shared_ptr<const executable_plan> plan;
+  };
+
+  /// The call that was resolved last, to recognise one like it without looking anything up.
+  struct recent_call {
+    std::vector<std::string> names;
+    std::vector<std::uint32_t> positions; // in the plan's fed edges, by feed of the call
+    std::vector<std::string> fetch;
+    std::shared_ptr<const executable_plan> plan;
+  };
+
+  [[nodiscard]] bool like_recent(const feeds& inputs, std::span<const std::string> fetch) const;
+  [[nodiscard]] edge_index edge_of(const std::string& name, const char* what) const;
+
+  const graph& graph_;
+  const unsigned width_;
+  const std::size_t capacity_;
+
+  mutable std::mutex mutex_;     // guards what follows
+  std::list<entry> plans_;       // the one used last in front
+  recent_call recent_;
+  std::map<std::string, std::vector<intrusive_ptr<run_state>>> waiting_;
+};
+
+} // namespace sluice

@@ -1,0 +1,54 @@
+#include <sluice/devices/frame_memory.hpp>
+
+#include <sluice/graph/error.hpp>
+
+namespace sluice {
+
+void frame_memory::open(memory_lease lease) {
+  const std::lock_guard lock{mutex_};
+  leased_.store(lease.bytes(), std::memory_order_relaxed);
+  peak_.store(0, std::memory_order_relaxed);
+  lease.use_for(memory_use::frames);
+  lease_ = std::move(lease);
+  closed_.store(false, std::memory_order_relaxed);
+}
+
+void frame_memory::close() {
+  const std::lock_guard lock{mutex_};
+  closed_.store(true, std::memory_order_seq_cst);
+  lease_.use_for(memory_use::held);
+  const auto held = allocated_.load(std::memory_order_seq_cst);
+  lease_.shrink_to(held);
+  leased_.store(held, std::memory_order_relaxed);
+}
+
+void* frame_memory::allocate(std::size_t bytes) {
+  const auto now = allocated_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (now > leased_.load(std::memory_order_relaxed)) {
+    const std::lock_guard lock{mutex_};
+    const auto leased = lease_.bytes();
+    if (lease_.ledger() && now > leased && !lease_.try_grow(now - leased)) {
+      allocated_.fetch_sub(bytes, std::memory_order_relaxed);
+      throw error{errc::out_of_memory,
+                  who_ + " needs " + std::to_string(bytes) + " bytes more; " + lease_.ledger()->report()};
+    }
+    leased_.store(lease_.bytes(), std::memory_order_relaxed);
+  }
+  for (auto seen = peak_.load(std::memory_order_relaxed);
+       seen < now && !peak_.compare_exchange_weak(seen, now, std::memory_order_relaxed);) {
+  }
+  return heap().allocate(bytes);
+}
+
+void frame_memory::deallocate(void* block, std::size_t bytes) noexcept {
+  heap().deallocate(block, bytes);
+  // Sequentially consistent with close(): either it sees these bytes gone, or this sees that it is closed.
+  const auto left = allocated_.fetch_sub(bytes, std::memory_order_seq_cst) - bytes;
+  if (!closed_.load(std::memory_order_seq_cst))
+    return;
+  const std::lock_guard lock{mutex_};
+  if (closed_.load(std::memory_order_relaxed) && left < lease_.bytes())
+    lease_.shrink_to(allocated_.load(std::memory_order_relaxed));
+}
+
+} // namespace sluice

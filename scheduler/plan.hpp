@@ -1,0 +1,117 @@
+#pragma once
+
+#include <sluice/devices/operator_library.hpp>
+#include <sluice/graph/graph.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+class kernel_cache;
+struct plan;
+
+/// What a plan is made for.
+struct plan_request {
+  struct fed_edge {
+    edge_index edge = no_edge;
+    value_type type; ///< as exact as it is known; every frame's value has it
+    value known{};   ///< if it is the same for every frame (a body's captured constant)
+  };
+  std::vector<fed_edge> fed;     ///< ordered by edge
+  std::vector<edge_index> fetch; ///< the values to deliver
+  unsigned width = 1;            ///< threads that may join one firing
+};
+
+/// One node of the executed graph.
+struct plan_step {
+  static constexpr std::uint32_t to_result = ~std::uint32_t{0};
+
+  /// Where an output goes: into an input of a later step, or, as `to_result`, into the frame's result `port`.
+  struct route {
+    std::uint32_t step;
+    std::uint32_t port;
+  };
+  struct bound_constant {
+    std::uint32_t port;
+    value constant;
+  };
+
+  node_index node = no_node;
+  std::uint32_t dynamic_inputs = 0; ///< arrivals that make it fire; none: it fires when the frame starts
+  std::vector<std::vector<route>> routes; ///< by output
+  std::vector<bound_constant> constants;  ///< inputs that never change; bound, not sent
+  std::vector<value_type> input_types;    ///< as planned; unknown where a shape depends on data
+  std::vector<value_type> output_types;
+  std::shared_ptr<const prepared_kernel>
+      kernel; ///< null: prepared when it fires, for the shapes that arrived
+  std::vector<std::shared_ptr<const plan>> bodies; ///< control flow: in the order of the schema's bodies
+  std::optional<double> estimated_ns;              ///< of one firing; nullopt where shapes depend on data
+};
+
+/// A graph compiled for a fetch set, fed edges and their types: what runs, and where its outputs go.
+/// Immutable; a frame executes exactly one.
+struct plan {
+  /// A result that no step makes: an input passed through, or a constant.
+  struct direct_result {
+    std::uint32_t result;
+    edge_index fed; ///< no_edge: a constant
+    value constant;
+  };
+
+  std::shared_ptr<const graph> source;
+  std::vector<plan_request::fed_edge> fed;
+  std::vector<edge_index> fetch;
+  unsigned width = 1;
+  std::vector<plan_step> steps;                           ///< in topological order
+  std::vector<std::vector<plan_step::route>> feed_routes; ///< by fed edge
+  std::vector<std::uint32_t> sources;                     ///< steps without dynamic inputs
+  std::vector<direct_result> direct;
+  std::vector<std::uint32_t> step_of; ///< by node; no_step where the plan leaves the node out
+  std::size_t bytes = 0;              ///< sum of the inferred sizes of all values, the lease of a first frame
+  static constexpr std::uint32_t no_step = ~std::uint32_t{0};
+};
+
+/// Kernels prepared for a node, its input types, constants and width; shared between plans, so that weights
+/// are packed once. @threadsafe
+class SLUICE_API kernel_cache {
+public:
+  explicit kernel_cache(std::shared_ptr<const operator_library> operators)
+    : operators_(std::move(operators)) {}
+
+  [[nodiscard]] const operator_library& operators() const noexcept { return *operators_; }
+
+  /// The kernel for `n`. `inputs` has null where an input is left out; `constants` are values that never
+  /// change. Null if it can only be prepared once the shapes are known. Throws what preparing throws, naming
+  /// the node.
+  [[nodiscard]] std::shared_ptr<const prepared_kernel>
+  get(const graph::node& n, std::span<const value_type* const> inputs, std::span<const value> constants,
+      std::span<const value_type> outputs, unsigned width);
+
+  /// Bytes of packed constants in all kernels.
+  [[nodiscard]] std::size_t packed_bytes() const;
+
+private:
+  const std::shared_ptr<const operator_library> operators_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const prepared_kernel>> kernels_; // guarded by mutex_
+};
+
+/// The values of all edges of `g` that follow from its constants alone, by edge; empty elsewhere.
+[[nodiscard]] SLUICE_API std::vector<value> fold_constants(const graph& g, const operator_library& operators,
+                                                           memory& from);
+
+/// Compiles `g`.
+/// @param constants  by edge, as fold_constants() gives them
+/// Throws errc::invalid_argument if a fetched value needs an input that is not fed, naming both.
+[[nodiscard]] SLUICE_API std::shared_ptr<const plan> make_plan(std::shared_ptr<const graph> g,
+                                                               std::span<const value> constants,
+                                                               const plan_request& request,
+                                                               kernel_cache& kernels);
+
+} // namespace sluice
