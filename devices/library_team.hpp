@@ -17,6 +17,9 @@ namespace sluice {
 ///
 ///     if (!library_team::try_run(here, w, [&] { execute(wide); }))
 ///       library_team::run_alone([&] { execute(narrow); });
+///
+/// oneDNN's own scratchpad belongs to the thread that created the primitive: pass one at each execution
+/// (`scratchpad_mode::user`), since firings run on any thread.
 class SLUICE_API library_team {
 public:
   /// Runs `kernel` on the calling thread with `width - 1` other threads of the pool at its disposal for the

@@ -145,13 +145,13 @@ public:
   /// A new worker, without a token, waits to be called.
   [[nodiscard]] call arrive(unsigned id) noexcept {
     for (auto s = now();;) {
-      if (s.stopping())
-        return quit;
       if (s.pending() && s.held() < s.budget()) {
         if (exchange(s, s.with_pending(false).with_held(s.held() + 1))) {
-          Atomics::full_fence();
+          Atomics::full_fence(); // pairs with the one in notify()
           return look;
         }
+      } else if (s.stopping()) {
+        return quit;
       } else if (exchange(s, on_top(s, id))) {
         return sleep(id);
       }
@@ -173,21 +173,22 @@ public:
         return take(id);
       }
       const auto base = spins ? s.with_spinner(0) : s;
-      if (s.stopping()) {
-        if (exchange(s, base.with_held(s.held() - 1)))
-          return quit;
-      } else if (s.pending() && s.held() <= s.budget()) {
+      if (s.pending() && s.held() <= s.budget()) {
         if (exchange(s, base.with_pending(false))) {
           Atomics::full_fence(); // pairs with the one in notify()
           return look;
         }
+      } else if (s.stopping()) {
+        if (exchange(s, base.with_held(s.held() - 1)))
+          return quit;
       } else if (exchange(s, on_top(base.with_held(s.held() - 1), id))) {
         return sleep(id);
       }
     }
   }
 
-  /// From now on workers get `quit` in place of going idle; those that are parked get it at once.
+  /// From now on workers get `quit` in place of going idle, once no work is pending; those that are parked
+  /// get it at once.
   void stop() noexcept {
     update([](state s) { return s.with_stopping(); });
     for (auto s = now(); s.top(); s = now())
