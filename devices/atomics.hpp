@@ -10,11 +10,15 @@
 
 namespace sluice {
 
-/// The atomic operations that lock-free pieces are built from. They take it as a template parameter, so that a
-/// test can put in one that decides the interleaving.
+/// The atomic operations that lock-free pieces are built from. They take it as a template parameter, so that
+/// a test can put in one that decides the interleaving.
 struct SLUICE_API native_atomics {
   template <class T>
   using atomic = std::atomic<T>;
+
+  /// What is counted for people alone; no protocol depends on it.
+  template <class T>
+  using statistic = std::atomic<T>;
 
   /// Orders a store before it against a load after it, for all threads.
   static void full_fence() noexcept {

@@ -37,9 +37,13 @@ private:
 
 } // namespace
 
-cpu_crew::cpu_crew(unsigned budget) : places_(budget) { grow(budget); }
+cpu_crew::cpu_crew(unsigned budget) : places_(budget) {
+  grow(budget);
+}
 
-cpu_crew::~cpu_crew() { stop(); }
+cpu_crew::~cpu_crew() {
+  stop();
+}
 
 void cpu_crew::grow(unsigned threads) {
   const std::lock_guard lock{threads_mutex_};

@@ -80,7 +80,7 @@ private:
   std::atomic<bool> stopped_{false};
 
   std::mutex pools_mutex_;
-  pool_list pools_;                            // guarded by pools_mutex_
+  pool_list pools_;                             // guarded by pools_mutex_
   std::atomic<std::uint64_t> pools_version_{1}; // changed under pools_mutex_
   std::atomic<std::size_t> pool_count_{0};
 

@@ -1,9 +1,9 @@
 #include <sluice/devices/cpu_pool.hpp>
+#include <sluice/graph/error.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <new>
-#include <stdexcept>
 
 namespace sluice {
 
@@ -16,11 +16,13 @@ cpu_pool::~cpu_pool() {
     delete s.load(std::memory_order_relaxed);
 }
 
-unsigned cpu_pool::concurrency() const noexcept { return std::min(seat_count_, crew_->places().budget()); }
+unsigned cpu_pool::concurrency() const noexcept {
+  return std::min(seat_count_, crew_->places().budget());
+}
 
 void cpu_pool::submit(job& j) {
   if (crew_->stopped())
-    throw std::logic_error("a job was submitted to a pool whose threads have ended");
+    throw error{errc::engine_closed, "a job was submitted to a pool whose threads have ended"};
   {
     const std::lock_guard lock{submitted_mutex_};
     submitted_.push(j);

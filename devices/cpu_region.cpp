@@ -79,7 +79,8 @@ public:
   /// Takes chunks until there are none.
   void run() noexcept {
     try {
-      // No data hangs on the counter: bodies see what was before the loop through the call that brought the helper.
+      // No data hangs on the counter: bodies see what was before the loop through the call that brought the
+      // helper.
       for (std::size_t begin; (begin = next_.fetch_add(1, std::memory_order_relaxed) * grain_) < n_;)
         body_(begin, std::min(n_, begin + grain_));
     } catch (...) {
@@ -91,7 +92,8 @@ public:
 
   void serve() noexcept override {
     run();
-    gone_.fetch_add(1, std::memory_order_release); // the last access: what was computed is visible to the caller
+    gone_.fetch_add(1,
+                    std::memory_order_release); // the last access: what was computed is visible to the caller
   }
 
   [[nodiscard]] unsigned gone() const noexcept { return gone_.load(std::memory_order_acquire); }
@@ -135,7 +137,8 @@ private:
 void cpu_seat::parallel_for(std::size_t n, std::size_t grain, unsigned width, range_body body) {
   grain = std::max<std::size_t>(grain, 1);
   const auto chunks = n / grain + (n % grain != 0);
-  const auto most = chunks < 2 || width < 2 ? 0 : static_cast<unsigned>(std::min<std::size_t>(width, chunks) - 1);
+  const auto most =
+      chunks < 2 || width < 2 ? 0 : static_cast<unsigned>(std::min<std::size_t>(width, chunks) - 1);
   if (most == 0 || !pool_.crew().places().anyone_idle()) {
     for (std::size_t begin = 0; begin < n; begin += std::min(grain, n - begin))
       body(begin, begin + std::min(grain, n - begin));
@@ -159,8 +162,14 @@ bool cpu_seat::try_team(unsigned size, team_body body) {
       return false;
     team all{size, body};
     others.send(all);
+    struct joined {
+      const team& all;
+      const unsigned helping;
+      ~joined() {
+        wait_for_helpers([&] { return all.gone() == helping; });
+      }
+    } const at_end{all, size - 1};
     body(0, size);
-    wait_for_helpers([&] { return all.gone() == size - 1; });
     return true;
   }
   body(0, 1);

@@ -52,7 +52,8 @@ void cpu_seat::work_on() {
     pool_.notify_if_work(); // one call may stand for many jobs
   for (unsigned done = 1; j; ++done) {
     j->run(*this);
-    if (crew.places().over_budget() || (done % jobs_before_looking_elsewhere == 0 && crew.work_elsewhere(pool_)))
+    if (crew.places().over_budget() ||
+        (done % jobs_before_looking_elsewhere == 0 && crew.work_elsewhere(pool_)))
       break;
     j = next();
   }

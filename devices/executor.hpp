@@ -35,12 +35,14 @@ public:
 
   /// Calls `body(begin, end)` for consecutive chunks of [0, n) of `grain` items (the last may be shorter),
   /// on this thread and at most `width - 1` idle ones, and returns when all are done. Chunks depend on
-  /// `n` and `grain` alone, so a result that depends on them does not depend on the load.
+  /// `n` and `grain` alone, so a result that depends on them does not depend on the load. The first exception
+  /// of `body` is rethrown here; chunks not begun by then are left out.
   virtual void parallel_for(std::size_t n, std::size_t grain, unsigned width,
                             function_ref<void(std::size_t begin, std::size_t end)> body) = 0;
 
   /// Runs `body(rank, size)` on exactly `size` threads at once, this one being rank 0, and returns when all
-  /// are done. Returns false, without a call, where that many threads are not free now.
+  /// are done. Returns false, without a call, where that many threads are not free now. Only rank 0 may throw;
+  /// the others must still come to an end then.
   [[nodiscard]] virtual bool try_team(unsigned size,
                                       function_ref<void(unsigned rank, unsigned size)> body) = 0;
 

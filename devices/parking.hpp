@@ -7,26 +7,33 @@
 
 namespace sluice {
 
-/// The tokens of a CPU budget, and the idle threads that wait for one: who may run, who sleeps, who is called.
+/// The tokens of a CPU budget, and the idle threads that wait for one: who may run, who sleeps, who is
+/// called.
 ///
-/// A thread runs or spins only while it holds a token; there are `budget()` of them. A worker is known by a number
-/// below max_threads and is either running (holds a token), spinning (holds one; at most one worker does), or
-/// parked. Guests take tokens too, but are not parked here. All of it is one 64-bit word, so that every change is
-/// one compare-exchange, and no wake-up is lost:
+/// A thread runs or spins only while it holds a token; there are `budget()` of them. A worker is known by a
+/// number below max_threads and is either running (holds a token), spinning (holds one; at most one worker
+/// does), or parked. Guests take tokens too, but are not parked here. All of it is one 64-bit word, so that
+/// every change is one compare-exchange, and no wake-up is lost:
 ///
-/// - Whoever makes work available publishes it and then calls notify(). That calls an idle worker, if there is
+/// - Whoever makes work available publishes it and then calls notify(). That calls an idle worker, if there
+/// is
 ///   one and a token for it; otherwise it marks work as *pending*.
-/// - A worker that found no work calls idle(). With work pending it clears the mark and returns `look`; otherwise
+/// - A worker that found no work calls idle(). With work pending it clears the mark and returns `look`;
+/// otherwise
 ///   it waits to be called. give_back() likewise tells a guest to look.
 /// - A worker that looked and found work, and sees more of it, calls notify() for the rest.
 ///
 /// Invariant: work is pending only while no token is free or no worker is parked.
 ///
 /// @threadsafe all members, except that a worker's own calls come from its thread.
-template <class Atomics = native_atomics>
+///
+/// @tparam MaxThreads  workers, and tokens, at most; below 1024
+template <class Atomics = native_atomics, unsigned MaxThreads = 512>
 class parking {
+  static_assert(MaxThreads < 1024, "the word has ten bits for a worker");
+
 public:
-  static constexpr unsigned max_threads = 512;
+  static constexpr unsigned max_threads = MaxThreads;
 
   /// What a worker is called for: one of these, or an address that sender and worker agree on.
   using call = std::uintptr_t;
@@ -71,7 +78,8 @@ public:
     return false;
   }
 
-  /// Gives a token taken by try_take() back. True if the caller should look whether there is work, and notify().
+  /// Gives a token taken by try_take() back. True if the caller should look whether there is work, and
+  /// notify().
   [[nodiscard]] bool give_back() noexcept {
     const auto before = update([](state s) {
       const bool may_wake = s.held() <= s.budget() && s.top();
@@ -82,7 +90,8 @@ public:
 
   /// Calls one idle worker to look for work that was published before, or marks it as pending.
   void notify() noexcept {
-    // The work must be visible before the word is read: a worker that clears the mark afterwards then finds it.
+    // The work must be visible before the word is read: a worker that clears the mark afterwards then finds
+    // it.
     Atomics::full_fence();
     for (auto s = now(); !s.pending();) {
       if (const auto spinner = s.spinner()) {
@@ -97,8 +106,8 @@ public:
     }
   }
 
-  /// Claims idle workers, with a token each: at most `most`, and none if fewer than `least` are idle. Their numbers
-  /// go to `ids`; each must then be sent a call.
+  /// Claims idle workers, with a token each: at most `most`, and none if fewer than `least` are idle. Their
+  /// numbers go to `ids`; each must then be sent a call.
   [[nodiscard]] unsigned claim(unsigned least, unsigned most, std::uint16_t* ids) noexcept {
     for (auto s = now();;) {
       unsigned count = 0;
@@ -136,21 +145,21 @@ public:
   /// A new worker, without a token, waits to be called.
   [[nodiscard]] call arrive(unsigned id) noexcept {
     for (auto s = now();;) {
-      if (s.stopping())
-        return quit;
       if (s.pending() && s.held() < s.budget()) {
         if (exchange(s, s.with_pending(false).with_held(s.held() + 1))) {
-          Atomics::full_fence();
+          Atomics::full_fence(); // pairs with the one in notify()
           return look;
         }
+      } else if (s.stopping()) {
+        return quit;
       } else if (exchange(s, on_top(s, id))) {
         return sleep(id);
       }
     }
   }
 
-  /// A worker that found no work waits to be called: while `spin_on()` it may spin, then it parks. Returns with a
-  /// token, unless with `quit`.
+  /// A worker that found no work waits to be called: while `spin_on()` it may spin, then it parks. Returns
+  /// with a token, unless with `quit`.
   template <class Condition>
   [[nodiscard]] call idle(unsigned id, Condition spin_on) noexcept {
     const bool spins = start_spinning(id, spin_on);
@@ -164,21 +173,22 @@ public:
         return take(id);
       }
       const auto base = spins ? s.with_spinner(0) : s;
-      if (s.stopping()) {
-        if (exchange(s, base.with_held(s.held() - 1)))
-          return quit;
-      } else if (s.pending() && s.held() <= s.budget()) {
+      if (s.pending() && s.held() <= s.budget()) {
         if (exchange(s, base.with_pending(false))) {
           Atomics::full_fence(); // pairs with the one in notify()
           return look;
         }
+      } else if (s.stopping()) {
+        if (exchange(s, base.with_held(s.held() - 1)))
+          return quit;
       } else if (exchange(s, on_top(base.with_held(s.held() - 1), id))) {
         return sleep(id);
       }
     }
   }
 
-  /// From now on workers get `quit` in place of going idle; those that are parked get it at once.
+  /// From now on workers get `quit` in place of going idle, once no work is pending; those that are parked
+  /// get it at once.
   void stop() noexcept {
     update([](state s) { return s.with_stopping(); });
     for (auto s = now(); s.top(); s = now())
@@ -194,8 +204,8 @@ private:
   static constexpr std::uint32_t called = 1;
   static constexpr std::uint32_t asleep = 2;
 
-  /// The word. Workers are numbered from 1 in it; 0 is nobody. The tag counts parkings, so that a stack of parked
-  /// workers that looks the same is the same.
+  /// The word. Workers are numbered from 1 in it; 0 is nobody. The tag counts parkings, so that a stack of
+  /// parked workers that looks the same is the same.
   struct state {
     std::uint64_t bits = 0;
 
@@ -298,7 +308,7 @@ private:
   }
 
   alignas(64) atomic<std::uint64_t> word_;
-  alignas(64) atomic<unsigned> peak_{0};
+  alignas(64) typename Atomics::template statistic<unsigned> peak_{0};
   std::array<place, max_threads> places_{};
 };
 

@@ -20,7 +20,8 @@ unsigned affinity() {
   return static_cast<unsigned>(CPU_COUNT(&set));
 }
 
-/// Least quota in CPUs along a control group's path; `file(folder)` gives the quota of one, or a negative number.
+/// Least quota in CPUs along a control group's path; `file(folder)` gives the quota of one, or a negative
+/// number.
 template <class QuotaOf>
 double least_quota(const std::string& root, std::string path, QuotaOf quota_of) {
   double least = cpu_threads::max_budget;

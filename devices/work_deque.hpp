@@ -8,11 +8,12 @@
 
 namespace sluice {
 
-/// A bounded deque of pointers with one owner: the owner pushes and pops the newest, thieves steal the oldest.
+/// A bounded deque of pointers with one owner: the owner pushes and pops the newest, thieves steal the
+/// oldest.
 ///
 /// Chase and Lev, "Dynamic circular work-stealing deque" (2005), with the orders of Lê et al., "Correct and
-/// efficient work-stealing for weak memory models" (2013), and a buffer that never grows: what does not fit goes
-/// elsewhere. A taken pointer is taken exactly once.
+/// efficient work-stealing for weak memory models" (2013), and a buffer that never grows: what does not fit
+/// goes elsewhere. A taken pointer is taken exactly once.
 ///
 /// The owner may change, if the old one's last call happens before the new one's first.
 ///
@@ -47,8 +48,8 @@ public:
     if (top_.load(relaxed) > bottom)
       return nullptr;
     bottom_.store(bottom, relaxed);
-    // Either a thief sees the lowered bottom or this sees the top that the thief raised: the store must not pass
-    // the load. It pairs with the fence in steal().
+    // Either a thief sees the lowered bottom or this sees the top that the thief raised: the store must not
+    // pass the load. It pairs with the fence in steal().
     Atomics::full_fence();
     auto top = top_.load(relaxed);
     if (top > bottom) {
