@@ -23,6 +23,17 @@ std::string sentence(const std::string& model, const std::vector<unsupported_ope
   return text;
 }
 
+/// `text` as it may stand in a message: names from a file can be long, and hold what upsets a terminal.
+std::string printable(std::string text) {
+  constexpr std::size_t longest = 4000;
+  if (text.size() > longest)
+    text.replace(longest, std::string::npos, " …");
+  for (auto& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      c = '?';
+  return text;
+}
+
 /// Calls `f`; what goes wrong becomes an error that names the file and tells the model's faults from others.
 template <class F>
 auto for_model(const std::string& name, F&& f) try {
@@ -31,7 +42,7 @@ auto for_model(const std::string& name, F&& f) try {
   throw unsupported_operators{name, e.operators()};
 } catch (const error& e) {
   const auto in_model = e.code() == errc::invalid_graph;
-  throw error{in_model ? errc::invalid_model : e.code(), name + ": " + e.what()};
+  throw error{in_model ? errc::invalid_model : e.code(), printable(name + ": " + e.what())};
 } catch (const std::bad_alloc&) {
   throw error{errc::out_of_memory, name + ": there is not enough memory to load it"};
 } catch (const std::exception& e) {
@@ -61,7 +72,7 @@ onnx_model import(const std::string& name, std::span<const std::byte> bytes,
 
 unsupported_operators::unsupported_operators(const std::string& model,
                                              std::vector<unsupported_operator> operators)
-  : error(errc::unsupported, sentence(model, operators)), operators_(std::move(operators)) {}
+  : error(errc::unsupported, printable(sentence(model, operators))), operators_(std::move(operators)) {}
 
 unsupported_operators::~unsupported_operators() = default;
 

@@ -22,8 +22,10 @@ std::shared_ptr<const mapped_file> external_files::open(const std::string& locat
                                          "' cannot be read: the model comes from memory, without a folder"};
   if (const auto known = open_.find(location); known != open_.end())
     return known->second;
+  if (const auto zero = location.find('\0'); zero != std::string::npos)
+    outside(location.substr(0, zero)); // no file has such a name
   const fs::path relative{location};
-  if (location.empty() || location.find('\0') != std::string::npos || relative.is_absolute() ||
+  if (location.empty() || relative.is_absolute() ||
       std::find(relative.begin(), relative.end(), "..") != relative.end())
     outside(location);
   std::error_code failed;

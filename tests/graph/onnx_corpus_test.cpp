@@ -14,9 +14,8 @@ const fs::path onnx_data = "/usr/share/libonnx-testdata/data";
 
 BOOST_AUTO_TEST_SUITE(onnx_corpus)
 
-BOOST_AUTO_TEST_CASE(every_model_of_onnx_test_data_is_read, *boost::unit_test::precondition([](auto) {
-  return fs::exists(onnx_data);
-})) {
+BOOST_AUTO_TEST_CASE(every_model_of_onnx_test_data_is_read,
+                     *boost::unit_test::precondition([](auto) { return fs::exists(onnx_data); })) {
   const auto operators = sluice::test::any_operator();
   std::size_t read = 0;
   for (const auto& entry : fs::recursive_directory_iterator{onnx_data}) {
