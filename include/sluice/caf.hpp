@@ -1,0 +1,6 @@
+#pragma once
+
+/// Sessions and nodes as actors of the C++ Actor Framework.
+
+#include <sluice/actors/handles.hpp>
+#include <sluice/actors/messages.hpp>
