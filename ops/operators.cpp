@@ -12,6 +12,9 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_comparison(*made);
     ops::register_variadic(*made);
     ops::register_cast(*made);
+    ops::register_generate(*made);
+    ops::register_random(*made);
+    ops::register_quantize(*made);
     return std::shared_ptr<const operator_library>{std::move(made)};
   }();
   return library;

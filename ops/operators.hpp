@@ -21,5 +21,8 @@ void register_power(operator_library& lib);
 void register_comparison(operator_library& lib);
 void register_variadic(operator_library& lib);
 void register_cast(operator_library& lib);
+void register_generate(operator_library& lib);
+void register_random(operator_library& lib);
+void register_quantize(operator_library& lib);
 
 } // namespace sluice::ops
