@@ -24,5 +24,6 @@ void register_cast(operator_library& lib);
 void register_generate(operator_library& lib);
 void register_random(operator_library& lib);
 void register_quantize(operator_library& lib);
+void register_text(operator_library& lib);
 
 } // namespace sluice::ops
