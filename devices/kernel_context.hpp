@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -33,6 +34,7 @@ public:
     std::byte* scratch = nullptr;
     worker* thread = nullptr; ///< null: no parallelism
     unsigned width = 1;
+    std::uint64_t random_seed = 0; ///< differs by session seed and frame
   };
   explicit kernel_context(const resources& r) noexcept : r_(r) {}
   kernel_context(const kernel_context&) = delete;
@@ -61,6 +63,8 @@ public:
   [[nodiscard]] memory& allocator() const noexcept { return r_.allocate_from; }
   [[nodiscard]] worker* thread() const noexcept { return r_.thread; }
   [[nodiscard]] unsigned width() const noexcept { return r_.width; }
+  /// Where random operators without a seed of their own start, mixed with their node's name.
+  [[nodiscard]] std::uint64_t random_seed() const noexcept { return r_.random_seed; }
 
   /// Calls `body(begin, end)` for chunks of [0, n) of `grain` items, on up to width() threads. Chunks depend
   /// on `n` and `grain` only.

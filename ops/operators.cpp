@@ -6,6 +6,16 @@ std::shared_ptr<const operator_library> standard_operators() {
   static const auto library = [] {
     auto made = std::make_shared<operator_library>();
     ops::register_control_flow(*made);
+    ops::register_unary(*made);
+    ops::register_arithmetic(*made);
+    ops::register_power(*made);
+    ops::register_comparison(*made);
+    ops::register_variadic(*made);
+    ops::register_cast(*made);
+    ops::register_generate(*made);
+    ops::register_random(*made);
+    ops::register_quantize(*made);
+    ops::register_text(*made);
     return std::shared_ptr<const operator_library>{std::move(made)};
   }();
   return library;

@@ -15,5 +15,15 @@ namespace sluice {
 namespace sluice::ops {
 
 void register_control_flow(operator_library& lib);
+void register_unary(operator_library& lib);
+void register_arithmetic(operator_library& lib);
+void register_power(operator_library& lib);
+void register_comparison(operator_library& lib);
+void register_variadic(operator_library& lib);
+void register_cast(operator_library& lib);
+void register_generate(operator_library& lib);
+void register_random(operator_library& lib);
+void register_quantize(operator_library& lib);
+void register_text(operator_library& lib);
 
 } // namespace sluice::ops
