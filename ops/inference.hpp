@@ -19,6 +19,12 @@ namespace sluice::ops {
 [[nodiscard]] partial_shape broadcast(const partial_shape& a, const partial_shape& b);
 [[nodiscard]] shape broadcast(const shape& a, const shape& b);
 
+/// The product of the extents of axes [first, last), as far as it is known.
+[[nodiscard]] dim product(const partial_shape& s, std::size_t first, std::size_t last);
+
+/// A shape of `rank` axes of which nothing else is known. Throws errc::invalid_graph for too many.
+[[nodiscard]] partial_shape of_rank(std::size_t rank);
+
 /// Infers one output of the type and shape of input 0.
 [[nodiscard]] std::vector<value_type> same_as_first(const op_view& op);
 

@@ -12,4 +12,13 @@ namespace sluice {
 } // namespace sluice
 
 /// One registration function a family, each in the file of that name.
-namespace sluice::ops {} // namespace sluice::ops
+namespace sluice::ops {
+void register_shape(operator_library& lib);
+void register_transpose(operator_library& lib);
+void register_concat(operator_library& lib);
+void register_slice(operator_library& lib);
+void register_gather(operator_library& lib);
+void register_scatter(operator_library& lib);
+void register_pad(operator_library& lib);
+void register_select(operator_library& lib);
+} // namespace sluice::ops
