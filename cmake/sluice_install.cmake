@@ -5,7 +5,7 @@ install(TARGETS sluice EXPORT sluice_targets LIBRARY DESTINATION ${CMAKE_INSTALL
 install(TARGETS sluice_caf EXPORT sluice_targets)
 foreach(layer graph devices ops scheduler actors)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sluice/${layer}
-          FILES_MATCHING PATTERN "*.hpp")
+          FILES_MATCHING PATTERN "*.hpp" PATTERN "graph/onnx" EXCLUDE) # graph/onnx shows protobuf types
 endforeach()
 file(GLOB umbrella_headers ${PROJECT_SOURCE_DIR}/include/sluice/*.hpp)
 install(FILES ${umbrella_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sluice)

@@ -18,7 +18,8 @@ std::string title(const graph::node& n) {
 
 std::vector<value_type> infer_outputs(const graph::node& n, std::span<const value_type* const> inputs,
                                       std::span<const value> constants) try {
-  auto types = n.schema->infer(op_view{n.attributes, n.opset, inputs, constants, n.outputs.size()});
+  auto types =
+      n.schema->infer(op_view{n.attributes, n.opset, inputs, constants, n.outputs.size(), n.captures});
   if (types.size() < n.outputs.size())
     types.resize(n.outputs.size());
   return types;

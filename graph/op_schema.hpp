@@ -26,16 +26,19 @@ class SLUICE_API op_view {
 public:
   /// @param types      one per input; null where the node leaves an optional input out
   /// @param constants  one per input: its value if that is known before data flows, otherwise empty
-  /// @param outputs    one per output: true if somebody asks for it
+  /// @param outputs    how many the node has
+  /// @param captures   how many of the inputs, the last ones, its bodies capture
   op_view(const attribute_map& attributes, int opset, std::span<const value_type* const> types,
-          std::span<const value> constants, std::size_t outputs) noexcept
-    : attributes_(attributes), opset_(opset), types_(types), constants_(constants), outputs_(outputs) {}
+          std::span<const value> constants, std::size_t outputs, std::size_t captures = 0) noexcept
+    : attributes_(attributes), opset_(opset), types_(types), constants_(constants), outputs_(outputs),
+      captures_(captures) {}
 
   [[nodiscard]] const attribute_map& attributes() const noexcept { return attributes_; }
   /// The version of the operator's domain that the model was written for: semantics may depend on it.
   [[nodiscard]] int opset() const noexcept { return opset_; }
   [[nodiscard]] std::size_t input_count() const noexcept { return types_.size(); }
   [[nodiscard]] std::size_t output_count() const noexcept { return outputs_; }
+  [[nodiscard]] std::size_t captures() const noexcept { return captures_; }
   [[nodiscard]] bool has_input(std::size_t i) const noexcept { return i < types_.size() && types_[i]; }
 
   /// Only if has_input(i).
@@ -55,6 +58,7 @@ private:
   const std::span<const value_type* const> types_;
   const std::span<const value> constants_;
   const std::size_t outputs_;
+  const std::size_t captures_;
 };
 
 /// What an operator says about its outputs from its inputs. Inference that meets something impossible throws
@@ -78,8 +82,9 @@ struct op_schema {
   cost_function cost{};                                       ///< by default one operation an output element
   std::vector<std::pair<std::size_t, std::size_t>> aliases{}; ///< (output, input) pairs that may share bytes
   std::vector<std::string> bodies{};                          ///< attributes that hold subgraphs
-  bool pure = true;     ///< the same inputs give the same outputs: may be folded and shared
-  std::string domain{}; ///< "" is ONNX's own
+  bool shape_only = false; ///< reads the shapes of its inputs, never their elements (Shape, Size)
+  bool pure = true;        ///< the same inputs give the same outputs: may be folded and shared
+  std::string domain{};    ///< "" is ONNX's own
 };
 
 /// The operators that graphs may use, by domain, name and opset.

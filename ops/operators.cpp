@@ -13,6 +13,7 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_scatter(*made);
     ops::register_pad(*made);
     ops::register_select(*made);
+    ops::register_control_flow(*made);
     return std::shared_ptr<const operator_library>{std::move(made)};
   }();
   return library;

@@ -21,4 +21,7 @@ void register_gather(operator_library& lib);
 void register_scatter(operator_library& lib);
 void register_pad(operator_library& lib);
 void register_select(operator_library& lib);
+
+void register_control_flow(operator_library& lib);
+
 } // namespace sluice::ops

@@ -2,7 +2,9 @@
 
 #include <sluice/devices/kernel_context.hpp>
 
-#include <cstdlib>
+#include <sluice/scheduler/control_flow.hpp>
+
+#include <string_view>
 
 namespace sluice {
 
@@ -14,6 +16,17 @@ std::unique_ptr<prepared_kernel> prepare(const operator_library& operators, cons
   if (!kernel)
     throw error{errc::unsupported, "node " + title(n) + " has no kernel for the CPU"};
   return kernel->prepare(kernel_request{.node = n.name, .op = op, .outputs = outputs});
+}
+
+std::vector<value> run_bodies(const operator_library& operators, const graph::node& n,
+                              std::span<const value> inputs, memory& from) {
+  const auto machine = make_control_flow(n, inputs, from);
+  auto next = machine->begin();
+  while (next.what == control_flow::action::kind::run_body) {
+    const auto& body = *n.attributes.get<std::shared_ptr<const graph>>(n.schema->bodies[next.body]);
+    next = machine->body_done(evaluate(operators, body, next.values, from));
+  }
+  return std::move(next.values);
 }
 
 std::vector<value> call(const graph::node& n, std::vector<value> inputs) {
@@ -29,6 +42,8 @@ std::vector<value> evaluate(const operator_library& operators, const graph::node
   std::vector<value> given{inputs.begin(), inputs.end()};
   if (n.function)
     return call(n, std::move(given));
+  if (is_control_flow(n))
+    return run_bodies(operators, n, given, from);
   std::vector<value_type> types;
   for (const auto& input : given)
     types.push_back(value_type::of(input));
@@ -36,7 +51,7 @@ std::vector<value> evaluate(const operator_library& operators, const graph::node
   for (std::size_t i = 0; i < given.size(); ++i)
     present.push_back(given[i].empty() ? nullptr : &types[i]);
   const auto output_types = infer_outputs(n, present, given);
-  const op_view op{n.attributes, n.opset, present, given, n.outputs.size()};
+  const op_view op{n.attributes, n.opset, present, given, n.outputs.size(), n.captures};
   const auto kernel = prepare(operators, n, op, output_types);
   const intrusive_ptr<tensor> scratch =
       tensor::make(element_type::uint8, {static_cast<std::int64_t>(kernel->traits().scratch_bytes)}, from);

@@ -1,0 +1,15 @@
+#pragma once
+
+// ONNX's generated messages. They stay inside graph/onnx and graph/*.cpp: no public header shows them.
+#include <onnx/onnx-data_pb.h>
+
+#include <string>
+
+namespace sluice::proto {
+
+/// The domain as the registry knows it: ONNX's own is "".
+[[nodiscard]] inline std::string domain_of(const std::string& written) {
+  return written == "ai.onnx" ? std::string{} : written;
+}
+
+} // namespace sluice::proto
