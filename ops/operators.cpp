@@ -6,6 +6,7 @@ std::shared_ptr<const operator_library> standard_operators() {
   static const auto library = [] {
     auto made = std::make_shared<operator_library>();
     ops::register_control_flow(*made);
+    ops::register_unary(*made);
     return std::shared_ptr<const operator_library>{std::move(made)};
   }();
   return library;

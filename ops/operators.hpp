@@ -15,5 +15,6 @@ namespace sluice {
 namespace sluice::ops {
 
 void register_control_flow(operator_library& lib);
+void register_unary(operator_library& lib);
 
 } // namespace sluice::ops
