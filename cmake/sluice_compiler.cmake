@@ -32,3 +32,24 @@ elseif(SLUICE_SANITIZER STREQUAL "thread")
 elseif(SLUICE_SANITIZER)
   message(FATAL_ERROR "SLUICE_SANITIZER is '${SLUICE_SANITIZER}': say address, thread or nothing")
 endif()
+
+# Adds sources to `target` once for each level of the x86-64 instruction set (devices/cpu_level.hpp). They see
+# SLUICE_LEVEL (v2, v3 or v4) as the namespace to define everything in, and must be raw loops over pointers
+# with internal linkage: an inline function of the standard library or Eigen that is compiled here for AVX
+# could be the copy that the linker keeps for everybody.
+function(sluice_add_levels target)
+  foreach(level v2 v3 v4)
+    set(objects ${target}_level_${level})
+    add_library(${objects} OBJECT ${ARGN})
+    target_compile_definitions(${objects} PRIVATE SLUICE_LEVEL=${level})
+    target_compile_options(${objects} PRIVATE -march=x86-64-${level} -O3 -fopenmp-simd -fno-math-errno
+                           -fno-trapping-math -ffp-contract=fast
+                           $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>) # calls of libm stay scalar
+    if(level STREQUAL v4)
+      target_compile_options(${objects} PRIVATE -mprefer-vector-width=512)
+    endif()
+    target_include_directories(${objects} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(${objects} PRIVATE sluice_warnings)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
+  endforeach()
+endfunction()

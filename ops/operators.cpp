@@ -14,6 +14,7 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_pad(*made);
     ops::register_select(*made);
     ops::register_control_flow(*made);
+    ops::register_unary(*made);
     return std::shared_ptr<const operator_library>{std::move(made)};
   }();
   return library;

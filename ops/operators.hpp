@@ -23,5 +23,6 @@ void register_pad(operator_library& lib);
 void register_select(operator_library& lib);
 
 void register_control_flow(operator_library& lib);
+void register_unary(operator_library& lib);
 
 } // namespace sluice::ops
