@@ -121,4 +121,12 @@ cost_function elementwise_cost(double per_element) {
   };
 }
 
+cost_function reduction_cost(double per_element) {
+  return [per_element, cost_of = elementwise_cost()](const op_view& op, std::span<const value_type> outputs) {
+    auto cost = cost_of(op, outputs);
+    cost.flops = per_element * elements(op.input(0));
+    return cost;
+  };
+}
+
 } // namespace sluice::ops

@@ -45,4 +45,7 @@ void require_element(const op_view& op, std::size_t i, std::initializer_list<ele
 /// `per_element` operations an output element, each input read and each output written once.
 [[nodiscard]] cost_function elementwise_cost(double per_element = 1);
 
+/// `per_element` operations for each element of input 0, each input read and each output written once.
+[[nodiscard]] cost_function reduction_cost(double per_element = 1);
+
 } // namespace sluice::ops

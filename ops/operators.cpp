@@ -13,6 +13,9 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_scatter(*made);
     ops::register_pad(*made);
     ops::register_select(*made);
+    ops::register_reduce(*made);
+    ops::register_arg(*made);
+    ops::register_softmax(*made);
     ops::register_control_flow(*made);
     ops::register_unary(*made);
     return std::shared_ptr<const operator_library>{std::move(made)};

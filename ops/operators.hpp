@@ -22,6 +22,9 @@ void register_scatter(operator_library& lib);
 void register_pad(operator_library& lib);
 void register_select(operator_library& lib);
 
+void register_reduce(operator_library& lib);
+void register_arg(operator_library& lib);
+void register_softmax(operator_library& lib);
 void register_control_flow(operator_library& lib);
 void register_unary(operator_library& lib);
 
