@@ -18,6 +18,11 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_softmax(*made);
     ops::register_control_flow(*made);
     ops::register_unary(*made);
+    ops::register_arithmetic(*made);
+    ops::register_power(*made);
+    ops::register_comparison(*made);
+    ops::register_variadic(*made);
+    ops::register_cast(*made);
     return std::shared_ptr<const operator_library>{std::move(made)};
   }();
   return library;

@@ -27,5 +27,10 @@ void register_arg(operator_library& lib);
 void register_softmax(operator_library& lib);
 void register_control_flow(operator_library& lib);
 void register_unary(operator_library& lib);
+void register_arithmetic(operator_library& lib);
+void register_power(operator_library& lib);
+void register_comparison(operator_library& lib);
+void register_variadic(operator_library& lib);
+void register_cast(operator_library& lib);
 
 } // namespace sluice::ops

@@ -45,7 +45,7 @@ struct accuracy_case {
 };
 
 constexpr auto infinity = std::numeric_limits<float>::infinity();
-constexpr auto nan = std::numeric_limits<float>::quiet_NaN();
+constexpr auto not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 } // namespace
 
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(every_level_is_within_four_units_of_the_last_place) {
       for (int i = 0; i < n; ++i)
         x.push_back(static_cast<float>(c.low + (static_cast<double>(c.high) - c.low) * i / (n - 1)));
       for (const auto special :
-           {0.0f, -0.0f, 1e-20f, -1e-6f, 3e-3f, 1.0f, 0.625f, -0.99f, infinity, -infinity, nan})
+           {0.0f, -0.0f, 1e-20f, -1e-6f, 3e-3f, 1.0f, 0.625f, -0.99f, infinity, -infinity, not_a_number})
         x.push_back(special);
       const auto y = apply(level, c.function, x);
       double worst = 0;
