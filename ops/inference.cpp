@@ -48,6 +48,30 @@ shape broadcast(const shape& a, const shape& b) {
   return *broadcast(partial_shape{a}, partial_shape{b}).to_shape();
 }
 
+dim product(const partial_shape& s, std::size_t first, std::size_t last) {
+  std::int64_t known = 1;
+  const dim* unknown = nullptr;
+  auto unknowns = 0;
+  for (auto i = first; i < last; ++i) {
+    if (!s[i].known()) {
+      unknown = &s[i];
+      ++unknowns;
+    } else if (__builtin_mul_overflow(known, s[i].extent(), &known)) {
+      return {};
+    }
+  }
+  if (unknowns == 0 || known == 0)
+    return known;
+  return unknowns == 1 && known == 1 ? *unknown : dim{};
+}
+
+partial_shape of_rank(std::size_t rank) {
+  if (rank > shape::max_rank)
+    throw error{errc::invalid_graph, "rank " + std::to_string(rank) + " is more than the " +
+                                         std::to_string(shape::max_rank) + " that are supported"};
+  return partial_shape{std::vector<dim>(rank)};
+}
+
 std::vector<value_type> same_as_first(const op_view& op) {
   return {op.input(0)};
 }
@@ -93,6 +117,14 @@ cost_function elementwise_cost(double per_element) {
     for (std::size_t i = 0; i < op.input_count(); ++i)
       if (op.has_input(i))
         cost.bytes += bytes(op.input(i));
+    return cost;
+  };
+}
+
+cost_function reduction_cost(double per_element) {
+  return [per_element, cost_of = elementwise_cost()](const op_view& op, std::span<const value_type> outputs) {
+    auto cost = cost_of(op, outputs);
+    cost.flops = per_element * elements(op.input(0));
     return cost;
   };
 }

@@ -19,6 +19,12 @@ namespace sluice::ops {
 [[nodiscard]] partial_shape broadcast(const partial_shape& a, const partial_shape& b);
 [[nodiscard]] shape broadcast(const shape& a, const shape& b);
 
+/// The product of the extents of axes [first, last), as far as it is known.
+[[nodiscard]] dim product(const partial_shape& s, std::size_t first, std::size_t last);
+
+/// A shape of `rank` axes of which nothing else is known. Throws errc::invalid_graph for too many.
+[[nodiscard]] partial_shape of_rank(std::size_t rank);
+
 /// Infers one output of the type and shape of input 0.
 [[nodiscard]] std::vector<value_type> same_as_first(const op_view& op);
 
@@ -38,5 +44,8 @@ void require_element(const op_view& op, std::size_t i, std::initializer_list<ele
 
 /// `per_element` operations an output element, each input read and each output written once.
 [[nodiscard]] cost_function elementwise_cost(double per_element = 1);
+
+/// `per_element` operations for each element of input 0, each input read and each output written once.
+[[nodiscard]] cost_function reduction_cost(double per_element = 1);
 
 } // namespace sluice::ops

@@ -5,6 +5,17 @@ namespace sluice {
 std::shared_ptr<const operator_library> standard_operators() {
   static const auto library = [] {
     auto made = std::make_shared<operator_library>();
+    ops::register_shape(*made);
+    ops::register_transpose(*made);
+    ops::register_concat(*made);
+    ops::register_slice(*made);
+    ops::register_gather(*made);
+    ops::register_scatter(*made);
+    ops::register_pad(*made);
+    ops::register_select(*made);
+    ops::register_reduce(*made);
+    ops::register_arg(*made);
+    ops::register_softmax(*made);
     ops::register_control_flow(*made);
     ops::register_unary(*made);
     ops::register_arithmetic(*made);

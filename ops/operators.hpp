@@ -13,7 +13,18 @@ namespace sluice {
 
 /// One registration function a family, each in the file of that name.
 namespace sluice::ops {
+void register_shape(operator_library& lib);
+void register_transpose(operator_library& lib);
+void register_concat(operator_library& lib);
+void register_slice(operator_library& lib);
+void register_gather(operator_library& lib);
+void register_scatter(operator_library& lib);
+void register_pad(operator_library& lib);
+void register_select(operator_library& lib);
 
+void register_reduce(operator_library& lib);
+void register_arg(operator_library& lib);
+void register_softmax(operator_library& lib);
 void register_control_flow(operator_library& lib);
 void register_unary(operator_library& lib);
 void register_arithmetic(operator_library& lib);
