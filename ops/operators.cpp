@@ -15,6 +15,7 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_generate(*made);
     ops::register_random(*made);
     ops::register_quantize(*made);
+    ops::register_conv(*made);
     ops::register_matmul(*made);
     return std::shared_ptr<const operator_library>{std::move(made)};
   }();

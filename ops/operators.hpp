@@ -24,12 +24,10 @@ void register_cast(operator_library& lib);
 void register_generate(operator_library& lib);
 void register_random(operator_library& lib);
 void register_quantize(operator_library& lib);
+void register_conv(operator_library& lib);
 void register_matmul(operator_library& lib);
 void register_pool(operator_library& lib);
 void register_resize(operator_library& lib);
 void register_rnn(operator_library& lib);
-#ifndef SLUICE_MINI_OPS // these stand on oneDNN
-void register_conv(operator_library& lib);
-#endif
 
 } // namespace sluice::ops
