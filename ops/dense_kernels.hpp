@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The inner loops of matrix products and recurrent gates, built for several instruction sets
+/// The inner loops of matrix products, recurrent gates and pooling, built for several instruction sets
 /// (`dense_kernels_v2.cpp`, `_v3`, `_v4`: the levels of x86-64) and picked once at run time.
 namespace sluice::ops {
 
@@ -36,6 +36,11 @@ struct dense_kernels {
   void (*gemm_u64)(const gemm_tile<std::uint64_t>&);
   void (*sigmoid)(float* x, std::size_t n); ///< in place
   void (*tanh)(float* x, std::size_t n);    ///< in place
+  /// y[i] = max(y[i], x[i * stride]) for n items of `lanes` neighbouring elements each (1 or 16).
+  void (*max_into)(float* y, const float* x, std::size_t n, std::size_t stride, std::size_t lanes);
+  void (*add_into)(float* y, const float* x, std::size_t n, std::size_t stride, std::size_t lanes);
+  float (*sum)(const float* x, std::size_t n);
+  float (*max)(const float* x, std::size_t n); ///< of at least one element
 };
 
 /// The best level that this processor has. @threadsafe

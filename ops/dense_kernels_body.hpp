@@ -190,9 +190,82 @@ void apply(float* x, std::size_t n) {
   }
 }
 
+struct greater_of_two {
+  template <class V>
+  [[gnu::always_inline]] static inline void apply(V& y, const V& x) {
+    y = x > y ? x : y;
+  }
+};
+
+struct sum_of_two {
+  template <class V>
+  [[gnu::always_inline]] static inline void apply(V& y, const V& x) {
+    y = y + x;
+  }
+};
+
+template <class F>
+void fold_into(float* y, const float* x, std::size_t n, std::size_t stride, std::size_t lanes) {
+  constexpr auto width = vector_bytes / sizeof(float);
+  if (stride == 1) {
+    n *= lanes;
+    std::size_t i = 0;
+    for (; i + width <= n; i += width) {
+      floats a = *reinterpret_cast<const loose_floats*>(y + i);
+      const floats b = *reinterpret_cast<const loose_floats*>(x + i);
+      F::apply(a, b);
+      *reinterpret_cast<loose_floats*>(y + i) = a;
+    }
+    for (; i < n; ++i)
+      F::apply(y[i], x[i]);
+  } else if (lanes == 1) {
+    for (std::size_t i = 0; i < n; ++i)
+      F::apply(y[i], x[i * stride]);
+  } else {
+    for (std::size_t i = 0; i < n; ++i)
+      fold_into<F>(y + i * lanes, x + i * stride * lanes, 1, 1, lanes);
+  }
+}
+
+template <class F>
+float fold(const float* x, std::size_t n, float first) {
+  constexpr auto width = vector_bytes / sizeof(float);
+  floats part[4] = {floats{} + first, floats{} + first, floats{} + first, floats{} + first};
+  std::size_t i = 0;
+  for (; i + 4 * width <= n; i += 4 * width)
+    repeat(std::make_index_sequence<4>{}, [&](auto j) {
+      const floats b = *reinterpret_cast<const loose_floats*>(x + i + j * width);
+      F::apply(part[j], b);
+    });
+  F::apply(part[0], part[1]);
+  F::apply(part[2], part[3]);
+  F::apply(part[0], part[2]);
+  auto result = first;
+  for (std::size_t j = 0; j < width; ++j)
+    F::apply(result, part[0][j]);
+  for (; i < n; ++i)
+    F::apply(result, x[i]);
+  return result;
+}
+
+inline float sum_of(const float* x, std::size_t n) {
+  return fold<sum_of_two>(x, n, 0);
+}
+inline float max_of(const float* x, std::size_t n) {
+  return fold<greater_of_two>(x, n, x[0]);
+}
+
 constexpr dense_kernels kernels_of_this_level = {
-    gemm<float>,          gemm<double>, gemm<std::uint32_t>, gemm<std::uint64_t>, apply<sigmoid_function>,
+    gemm<float>,
+    gemm<double>,
+    gemm<std::uint32_t>,
+    gemm<std::uint64_t>,
+    apply<sigmoid_function>,
     apply<tanh_function>,
+    fold_into<greater_of_two>,
+    fold_into<sum_of_two>,
+    sum_of,
+    max_of,
 };
 
 } // namespace

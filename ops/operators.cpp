@@ -17,6 +17,7 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_quantize(*made);
     ops::register_conv(*made);
     ops::register_matmul(*made);
+    ops::register_pool(*made);
     return std::shared_ptr<const operator_library>{std::move(made)};
   }();
   return library;

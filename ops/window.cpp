@@ -83,8 +83,7 @@ window make_window(const op_view& op, std::span<const dim> spatial, std::span<co
     throw error{errc::invalid_graph, "a kernel of " + std::to_string(kernel.size()) +
                                          " axes over an image of " + std::to_string(rank)};
   const auto strides = axis_attribute(op, "strides", rank, 1, 1);
-  const auto dilations = options.has_dilations ? axis_attribute(op, "dilations", rank, 1, 1)
-                                               : std::vector<std::int64_t>(rank, 1);
+  const auto dilations = axis_attribute(op, "dilations", rank, 1, 1);
   const auto pads = axis_attribute(op, "pads", 2 * rank, 0, 0);
   const auto auto_pad = op.attributes().get<std::string>("auto_pad", "NOTSET");
   window w;

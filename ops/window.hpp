@@ -37,8 +37,7 @@ struct window {
 
 /// What a node says of its window, and the operators' conventions.
 struct window_options {
-  bool ceil_mode = false;    ///< a last window that is only partly inside counts
-  bool has_dilations = true; ///< false: the operator has no such attribute
+  bool ceil_mode = false; ///< a last window that is only partly inside counts
 };
 
 /// The window that a node's attributes (strides, dilations, pads, auto_pad) describe over `spatial` (the
