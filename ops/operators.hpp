@@ -36,5 +36,10 @@ void register_generate(operator_library& lib);
 void register_random(operator_library& lib);
 void register_quantize(operator_library& lib);
 void register_text(operator_library& lib);
+void register_conv(operator_library& lib);
+void register_matmul(operator_library& lib);
+void register_pool(operator_library& lib);
+void register_resize(operator_library& lib);
+void register_rnn(operator_library& lib);
 
 } // namespace sluice::ops

@@ -1,0 +1,217 @@
+#include <sluice/ops/conv_onednn.hpp>
+
+#include <sluice/devices/kernel_context.hpp>
+#include <sluice/ops/onednn.hpp>
+
+#include <optional>
+
+namespace sluice::ops {
+
+namespace {
+
+using tag = dnnl::memory::format_tag;
+constexpr auto f32 = dnnl::memory::data_type::f32;
+
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+struct format {
+  tag plain;
+  tag blocked;
+  tag weights;
+  tag grouped_weights;
+};
+
+format format_for(std::size_t spatial) {
+  switch (spatial) {
+  case 1:
+    return {tag::ncw, tag::nCw16c, tag::oiw, tag::goiw};
+  case 2:
+    return {tag::nchw, tag::nChw16c, tag::oihw, tag::goihw};
+  default:
+    return {tag::ncdhw, tag::nCdhw16c, tag::oidhw, tag::goidhw};
+  }
+}
+
+/// A convolution's shapes as oneDNN wants them.
+struct extents {
+  dnnl::memory::dims x, w, y, bias, strides, dilations, pad_begin, pad_end;
+
+  explicit extents(const convolution& c) {
+    const auto n = [](std::size_t v) { return static_cast<std::int64_t>(v); };
+    x = {n(c.batch), n(c.groups * c.in)};
+    y = {n(c.batch), n(c.groups * c.out)};
+    bias = {n(c.groups * c.out)};
+    w = {n(c.out), n(c.in)};
+    if (c.groups > 1)
+      w.insert(w.begin(), n(c.groups));
+    for (const auto& a : c.over.axes) {
+      x.push_back(a.in);
+      y.push_back(a.out);
+      w.push_back(a.kernel);
+      strides.push_back(a.stride);
+      dilations.push_back(a.dilation - 1);
+      pad_begin.push_back(a.pad_begin);
+      pad_end.push_back((a.out - 1) * a.stride + a.reach() - a.in - a.pad_begin);
+    }
+  }
+};
+
+dnnl::convolution_forward::primitive_desc describe_convolution(const extents& e, tag x, tag y, bool has_bias,
+                                                               dnnl::algorithm algorithm) {
+  const dnnl::memory::desc from{e.x, f32, x};
+  const dnnl::memory::desc weights{e.w, f32, tag::any};
+  const dnnl::memory::desc to{e.y, f32, y};
+  const dnnl::memory::desc bias = has_bias ? dnnl::memory::desc{e.bias, f32, tag::x} : dnnl::memory::desc{};
+  const dnnl::convolution_forward::desc what{dnnl::prop_kind::forward_inference,
+                                             algorithm,
+                                             from,
+                                             weights,
+                                             bias,
+                                             to,
+                                             e.strides,
+                                             e.dilations,
+                                             e.pad_begin,
+                                             e.pad_end};
+  return {what, with_user_scratch(), onednn_engine()};
+}
+
+class onednn_convolution final : public prepared_kernel {
+public:
+  /// What was chosen, and where things stand in the scratch memory.
+  struct plan {
+    dnnl::convolution_forward::primitive_desc chosen;
+    dnnl::memory::desc plain_x, plain_y, plain_w;
+    bool has_bias = false;
+    bool blocked_in = false;
+    bool blocked_out = false;
+    unsigned width = 1;
+    std::size_t x_at = 0, y_at = 0, w_at = 0, scratch_at = 0;
+  };
+
+  onednn_convolution(plan p, const value& weights, kernel_traits traits)
+    : prepared_kernel(std::move(traits)), p_(std::move(p)), convolve_(p_.chosen),
+      w_changes_(p_.chosen.weights_desc() != p_.plain_w) {
+    if (p_.chosen.src_desc() != p_.plain_x && !p_.blocked_in)
+      in_ = reorder(p_.plain_x, p_.chosen.src_desc());
+    if (p_.chosen.dst_desc() != p_.plain_y && !p_.blocked_out)
+      out_ = reorder(p_.chosen.dst_desc(), p_.plain_y);
+    if (!w_changes_)
+      return;
+    const auto pack = reorder(p_.plain_w, p_.chosen.weights_desc());
+    if (weights.empty()) {
+      pack_ = pack;
+      return;
+    }
+    packed_ =
+        tensor::make(element_type::uint8, {static_cast<std::int64_t>(p_.chosen.weights_desc().get_size())});
+    auto from = memory_at(p_.plain_w, weights.tensor().raw());
+    auto to = memory_at(p_.chosen.weights_desc(), packed_->raw());
+    pack.execute(onednn_stream(), from, to);
+  }
+
+  completion execute(kernel_context& ctx) const override {
+    const onednn_width here{p_.width};
+    with_onednn_errors(errc::kernel_failed, [&] { run(ctx); });
+    return completion::done;
+  }
+
+  std::size_t packed_bytes() const noexcept override { return packed_ ? packed_->bytes() : 0; }
+
+private:
+  static dnnl::reorder reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+    return dnnl::reorder{{onednn_engine(), from, onednn_engine(), to}};
+  }
+
+  void run(kernel_context& ctx) const {
+    auto& stream = onednn_stream();
+    auto x = memory_at(in_ ? p_.plain_x : p_.chosen.src_desc(), ctx.input(0).raw());
+    if (in_) {
+      auto blocked = memory_at(p_.chosen.src_desc(), ctx.scratch() + p_.x_at);
+      in_->execute(stream, x, blocked);
+      x = blocked;
+    }
+    auto w = memory_at(w_changes_ ? p_.chosen.weights_desc() : p_.plain_w,
+                       packed_ ? packed_->raw() : ctx.input(1).raw());
+    if (pack_) {
+      auto plain = memory_at(p_.plain_w, ctx.input(1).raw());
+      w = memory_at(p_.chosen.weights_desc(), ctx.scratch() + p_.w_at);
+      pack_->execute(stream, plain, w);
+    }
+    const shape y_shape{p_.plain_y.dims()};
+    auto& y = p_.blocked_out ? ctx.output_laid_out(0, element_type::float32, y_shape, layout::nchw16c,
+                                                   p_.chosen.dst_desc().get_size())
+                             : ctx.output(0, y_shape);
+    const auto to =
+        memory_at(p_.chosen.dst_desc(), out_ ? static_cast<void*>(ctx.scratch() + p_.y_at) : y.raw());
+    std::unordered_map<int, dnnl::memory> arguments{
+        {DNNL_ARG_SRC, x},
+        {DNNL_ARG_WEIGHTS, w},
+        {DNNL_ARG_DST, to},
+        {DNNL_ARG_SCRATCHPAD, memory_at(p_.chosen.scratchpad_desc(), ctx.scratch() + p_.scratch_at)}};
+    if (p_.has_bias)
+      arguments.emplace(DNNL_ARG_BIAS, memory_at(p_.chosen.bias_desc(), ctx.input(2).raw()));
+    convolve_.execute(stream, arguments);
+    if (out_) {
+      auto blocked = to;
+      auto plain = memory_at(p_.plain_y, y.raw());
+      out_->execute(stream, blocked, plain);
+    }
+  }
+
+  const plan p_;
+  const dnnl::convolution_forward convolve_;
+  const bool w_changes_;
+  std::optional<dnnl::reorder> in_;
+  std::optional<dnnl::reorder> out_;
+  std::optional<dnnl::reorder> pack_;
+  intrusive_ptr<tensor> packed_;
+};
+
+} // namespace
+
+std::unique_ptr<prepared_kernel> make_onednn_convolution(const convolution& c, const value& weights,
+                                                         bool has_bias,
+                                                         const onednn_convolution_options& options) try {
+  if (c.over.rank() < 1 || c.over.rank() > 3)
+    return nullptr;
+  const onednn_width here{options.width};
+  const extents e{c};
+  const auto formats = format_for(c.over.rank());
+  // Few channels fill no block: oneDNN then reads them plain.
+  const auto x_tag = c.groups == 1 && c.in < 8 && !options.blocked_in ? formats.plain : formats.blocked;
+  onednn_convolution::plan p{.chosen =
+                                 describe_convolution(e, x_tag, formats.blocked, has_bias,
+                                                      options.winograd ? dnnl::algorithm::convolution_winograd
+                                                                       : dnnl::algorithm::convolution_direct),
+                             .plain_x = {e.x, f32, formats.plain},
+                             .plain_y = {e.y, f32, formats.plain},
+                             .plain_w = {e.w, f32, c.groups > 1 ? formats.grouped_weights : formats.weights},
+                             .has_bias = has_bias,
+                             .blocked_in = options.blocked_in,
+                             .blocked_out = options.blocked_out,
+                             .width = options.width};
+  if (!is_fast(p.chosen.impl_info_str()))
+    return nullptr;
+  kernel_traits traits;
+  traits.batch_invariant = false; // the blocking of the work may depend on it
+  const auto reserve = [&](std::size_t bytes) {
+    const auto at = traits.scratch_bytes;
+    traits.scratch_bytes += aligned(bytes);
+    return at;
+  };
+  p.x_at = reserve(options.blocked_in ? 0 : p.chosen.src_desc().get_size());
+  p.y_at = reserve(options.blocked_out ? 0 : p.chosen.dst_desc().get_size());
+  p.w_at = reserve(weights.empty() ? p.chosen.weights_desc().get_size() : 0);
+  p.scratch_at = reserve(p.chosen.scratchpad_desc().get_size());
+  if (options.blocked_in)
+    traits.wants = {layout::nchw16c};
+  if (options.blocked_out)
+    traits.gives = {layout::nchw16c};
+  return std::make_unique<onednn_convolution>(std::move(p), weights, std::move(traits));
+} catch (const dnnl::error&) {
+  return nullptr; // it has none at all for these shapes
+}
+
+} // namespace sluice::ops
