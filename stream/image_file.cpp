@@ -88,31 +88,48 @@ struct picture {
   int width = 0, height = 0;
 };
 
-picture decode(const std::filesystem::path& path, int channels) {
-  const auto bytes = read_file(path);
-  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    throw bad_file(path, "it is too large for an image");
-  const auto* data = reinterpret_cast<const stbi_uc*>(bytes.data());
-  const auto size = static_cast<int>(bytes.size());
-  picture result;
-  int stored = 0;
-  if (stbi_info_from_memory(data, size, &result.width, &result.height, &stored) == 0)
-    throw bad_file(path, "it is not an image of a known format");
-  if (result.width < 1 || result.height < 1 || std::int64_t{result.width} * result.height > most_pixels)
-    throw bad_file(path, "its size of " + std::to_string(result.width) + " x " +
-                             std::to_string(result.height) + " pixels is out of range");
-  const std::unique_ptr<stbi_uc, free_image> pixels{
-      stbi_load_from_memory(data, size, &result.width, &result.height, &stored, channels)};
-  if (!pixels) {
-    const auto* reason = stbi_failure_reason();
-    throw bad_file(path,
-                   std::string{"it is not a well-formed image ("} + (reason ? reason : "damaged") + ")");
+/// The content of a file that may be a picture, as stb takes it.
+class picture_file {
+public:
+  explicit picture_file(const std::filesystem::path& path) : path_(path), bytes_(read_file(path)) {
+    if (bytes_.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+      throw bad_file(path, "it is too large for an image");
   }
-  const auto count = static_cast<std::size_t>(result.width) * static_cast<std::size_t>(result.height) *
-                     static_cast<std::size_t>(channels);
-  result.samples.assign(pixels.get(), pixels.get() + count);
-  return result;
-}
+
+  [[nodiscard]] image_size size() const {
+    image_size s;
+    if (stbi_info_from_memory(data(), length(), &s.width, &s.height, &s.channels) == 0)
+      throw bad_file(path_, "it is not an image of a known format");
+    if (s.width < 1 || s.height < 1 || std::int64_t{s.width} * s.height > most_pixels)
+      throw bad_file(path_, "its size of " + std::to_string(s.width) + " x " + std::to_string(s.height) +
+                                " pixels is out of range");
+    return s;
+  }
+
+  [[nodiscard]] picture decode(int channels) const {
+    static_cast<void>(size()); // before memory is allocated
+    picture result;
+    int stored = 0;
+    const std::unique_ptr<stbi_uc, free_image> pixels{
+        stbi_load_from_memory(data(), length(), &result.width, &result.height, &stored, channels)};
+    if (!pixels) {
+      const auto* reason = stbi_failure_reason();
+      throw bad_file(path_,
+                     std::string{"it is not a well-formed image ("} + (reason ? reason : "damaged") + ")");
+    }
+    const auto count = static_cast<std::size_t>(result.width) * static_cast<std::size_t>(result.height) *
+                       static_cast<std::size_t>(channels);
+    result.samples.assign(pixels.get(), pixels.get() + count);
+    return result;
+  }
+
+private:
+  [[nodiscard]] const stbi_uc* data() const { return reinterpret_cast<const stbi_uc*>(bytes_.data()); }
+  [[nodiscard]] int length() const { return static_cast<int>(bytes_.size()); }
+
+  const std::filesystem::path& path_;
+  const std::string bytes_;
+};
 
 void resize(picture& p, int width, int height, int channels) {
   if (p.width == width && p.height == height)
@@ -134,7 +151,7 @@ value load_image(const std::filesystem::path& path, const shape& shape, const im
   const auto e = extents_of(shape, options.channels);
   check_options(options, e.channels);
   const auto channels = static_cast<std::size_t>(e.channels);
-  auto p = decode(path, static_cast<int>(channels));
+  auto p = picture_file{path}.decode(static_cast<int>(channels));
   resize(p, static_cast<int>(e.width), static_cast<int>(e.height), static_cast<int>(channels));
 
   auto result = tensor::make(element_type::float32, shape);
@@ -146,6 +163,10 @@ value load_image(const std::filesystem::path& path, const shape& shape, const im
       out[e.place(i, c)] = (p.samples[i * channels + c] * options.scale - mean) / deviation;
   }
   return result;
+}
+
+image_size size_of_image(const std::filesystem::path& path) {
+  return picture_file{path}.size();
 }
 
 void save_png(const std::filesystem::path& path, const value& image, channel_axis channels) {

@@ -33,6 +33,14 @@ struct image_options {
 [[nodiscard]] SLUICE_API value load_image(const std::filesystem::path& path, const shape& shape,
                                           const image_options& options = {});
 
+/// How large a picture is, from its head.
+struct image_size {
+  int height = 0, width = 0, channels = 0;
+};
+
+/// Throws as load_image().
+[[nodiscard]] SLUICE_API image_size size_of_image(const std::filesystem::path& path);
+
 /// Writes a picture of the shapes that load_image() takes: uint8, or float32 from 0 to 1, which is clamped.
 /// Throws errc::invalid_argument for another value, errc::io_failed if the file cannot be written.
 SLUICE_API void save_png(const std::filesystem::path& path, const value& image,

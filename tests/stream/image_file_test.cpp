@@ -38,6 +38,15 @@ BOOST_AUTO_TEST_CASE(channels_come_first_or_last_as_the_shape_says) {
   BOOST_TEST(floats(load_image(folder / "a.png", {3, 1, 2})) == (std::vector<float>{1, 1, 0, 1, 0, 1}));
 }
 
+BOOST_AUTO_TEST_CASE(the_size_is_read_from_the_head) {
+  const test::temporary_folder folder;
+  save_png(folder / "a.png", red_and_white());
+  const auto size = size_of_image(folder / "a.png");
+  BOOST_TEST(size.height == 1);
+  BOOST_TEST(size.width == 2);
+  BOOST_TEST(size.channels == 3);
+}
+
 BOOST_AUTO_TEST_CASE(colour_becomes_grey_and_grey_colour) {
   const test::temporary_folder folder;
   save_png(folder / "a.png", red_and_white());
