@@ -1,4 +1,4 @@
-#include "temporary_folder.hpp"
+#include <tests/support/temporary_folder.hpp>
 
 #include <sluice/graph/tensor.hpp>
 #include <sluice/stream/file_bytes.hpp>

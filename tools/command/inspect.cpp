@@ -1,6 +1,7 @@
 #include <tools/command/commands.hpp>
 
 #include <tools/feeds/numbers.hpp>
+#include <tools/model/lenient_model.hpp>
 #include <tools/model/picture.hpp>
 #include <tools/model/summary.hpp>
 #include <tools/results/table.hpp>
@@ -61,6 +62,17 @@ void print_operators(const model_summary& s) {
               << " whose shapes depend on data or that stand in a body of control flow.\n";
 }
 
+void print_missing(const std::vector<unsupported_operator>& missing) {
+  if (missing.empty())
+    return;
+  std::cout << "\nThis model cannot be run: Sluice lacks these operators.\n";
+  table_writer t{{"operator", ">opset", ">nodes", "first node", "why"}};
+  for (const auto& m : missing)
+    t.row({m.domain.empty() ? m.name : m.domain + "::" + m.name, std::to_string(m.opset),
+           std::to_string(m.count), m.first_node, m.reason});
+  t.print(std::cout);
+}
+
 void print_nodes(const model_summary& s) {
   table_writer t{{"node", "operator", ">flops", ">bytes", "output"}};
   for (const auto& n : s.nodes)
@@ -72,7 +84,7 @@ void print_nodes(const model_summary& s) {
 } // namespace
 
 exit_code inspect(const inspect_arguments& a) {
-  const auto m = read_model(a.model);
+  const auto [m, missing] = read_leniently(a.model, known_operators());
   const auto s = summarize(*m.graph, a.dims);
   print_head(a, m);
   std::cout << '\n';
@@ -83,6 +95,7 @@ exit_code inspect(const inspect_arguments& a) {
   if (!s.note.empty())
     std::cout << "The shapes could not be followed with open extents as 1 (set others with --dim): " << s.note
               << '\n';
+  print_missing(missing);
   if (a.nodes) {
     std::cout << '\n';
     print_nodes(s);

@@ -116,8 +116,9 @@ partial_shape bound(const partial_shape& s, const dim_values& dims) {
 std::optional<shape> default_shape(const partial_shape& s, const dim_values& dims) {
   if (!s.has_rank())
     return {};
+  const auto known = bound(s, dims);
   std::vector<std::int64_t> extents;
-  for (const auto& d : bound(s, dims).dims())
+  for (const auto& d : known.dims())
     extents.push_back(d.known() ? d.extent() : 1);
   return shape{extents};
 }

@@ -12,6 +12,7 @@
 #include <sluice/stream/wav_file.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 
@@ -73,24 +74,24 @@ value generated(const std::string& source, const value_type& wanted, const input
   return random_value(type, *s, seed);
 }
 
+/// True if a model wants the channels of pictures behind height and width: only the last extent is like a
+/// count of channels.
+bool wants_channels_last(const partial_shape& s) {
+  const auto few = [](const dim& d) { return d.known() && d.extent() <= 4; };
+  return s.has_rank() && s.rank() >= 3 && few(s[s.rank() - 1]) && !few(s[s.rank() - 3]);
+}
+
 /// The shape in which a model wants a picture, where extents that it leaves open are those of the picture.
-shape picture_shape(const path& file, const partial_shape& declared, const input_options& options) {
-  const auto wanted = bound(declared, options.dims);
+shape picture_shape(const path& file, const partial_shape& wanted) {
   const auto size = size_of_image(file);
   const auto channels = size.channels == 2 ? 1 : size.channels; // grey with alpha
   if (!wanted.has_rank())
     return {1, channels, size.height, size.width};
-  const auto rank = wanted.rank();
-  const auto spatial_last = rank < 3 || !(wanted[rank - 1].known() && wanted[rank - 1].extent() <= 4) ||
-                            (wanted[rank - 3].known() && wanted[rank - 3].extent() <= 4);
-  std::vector<std::int64_t> native;
-  if (spatial_last)
-    native = {channels, size.height, size.width};
-  else
-    native = {size.height, size.width, channels};
+  const auto native = wants_channels_last(wanted) ? std::array{size.height, size.width, channels}
+                                                  : std::array{channels, size.height, size.width};
   std::vector<std::int64_t> dims;
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    const auto from_end = rank - axis; // 1 is the last axis
+  for (std::size_t axis = 0; axis < wanted.rank(); ++axis) {
+    const auto from_end = wanted.rank() - axis; // 1 is the last axis
     const auto own = from_end <= native.size() ? native[native.size() - from_end] : 1;
     dims.push_back(wanted[axis].known() ? wanted[axis].extent() : own);
   }
@@ -99,14 +100,16 @@ shape picture_shape(const path& file, const partial_shape& declared, const input
 
 value picture(const path& file, const value_type& wanted, const input_options& options) {
   const auto whole = wanted.is_tensor() && integer(wanted.element());
-  const auto s = picture_shape(file, wanted.is_tensor() ? wanted.shape() : partial_shape{}, options);
-  const auto v = load_image(file, s,
-                            {.scale = options.scale.value_or(whole ? 1.0f : 1.0f / 255.0f),
-                             .mean = options.mean,
-                             .deviation = options.deviation});
+  const auto declared = wanted.is_tensor() ? bound(wanted.shape(), options.dims) : partial_shape{};
+  const auto v =
+      load_image(file, picture_shape(file, declared),
+                 {.scale = options.scale.value_or(whole ? 1.0f : 1.0f / 255.0f),
+                  .mean = options.mean,
+                  .deviation = options.deviation,
+                  .channels = wants_channels_last(declared) ? channel_axis::last : channel_axis::first});
   if (!whole)
     return v;
-  auto rounded = tensor::make(element_type::float32, s);
+  auto rounded = tensor::make(element_type::float32, v.tensor().shape());
   const auto samples = v.tensor().data<float>();
   std::transform(samples.begin(), samples.end(), rounded->data<float>().begin(),
                  [](float x) { return std::round(x); });
