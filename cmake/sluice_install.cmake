@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS sluice EXPORT sluice_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS sluice_caf EXPORT sluice_targets)
-foreach(layer graph devices ops scheduler actors)
+foreach(layer graph devices ops scheduler actors stream)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sluice/${layer}
           FILES_MATCHING PATTERN "*.hpp" PATTERN "graph/onnx" EXCLUDE) # graph/onnx shows protobuf types
 endforeach()

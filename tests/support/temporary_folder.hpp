@@ -1,0 +1,41 @@
+#pragma once
+
+#include <sluice/graph/error.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace sluice::test {
+
+/// A folder that goes with the test.
+class temporary_folder {
+public:
+  temporary_folder() {
+    auto name = (std::filesystem::temp_directory_path() / "sluice-XXXXXX").string();
+    if (!mkdtemp(name.data()))
+      throw std::filesystem::filesystem_error{"no temporary folder", std::error_code{}};
+    path_ = name;
+  }
+  temporary_folder(const temporary_folder&) = delete;
+  temporary_folder& operator=(const temporary_folder&) = delete;
+  ~temporary_folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  [[nodiscard]] std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+
+private:
+  std::filesystem::path path_;
+};
+
+/// For BOOST_CHECK_EXCEPTION: an error of that code, whose sentence has `words` in it.
+inline auto says(errc code, std::string words) {
+  return [code, words = std::move(words)](const error& e) {
+    return e.code() == code && std::string_view{e.what()}.find(words) != std::string_view::npos;
+  };
+}
+
+} // namespace sluice::test

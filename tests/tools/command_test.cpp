@@ -1,0 +1,179 @@
+#include "tiny_models.hpp"
+
+#include <tools/arguments.hpp>
+
+#include <sluice/graph/onnx_tensor.hpp>
+#include <sluice/graph/tensor.hpp>
+#include <sluice/stream/file_bytes.hpp>
+#include <sluice/stream/npy.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <tests/support/temporary_folder.hpp>
+
+#include <iostream>
+#include <sstream>
+
+using namespace sluice;
+using namespace sluice::tools;
+
+namespace {
+
+/// What the command does with some words, in a folder with a few files.
+class command_line {
+public:
+  command_line() {
+    write_file(path("model.onnx"), test::identity_model());
+    write_file(path("odd.onnx"), test::nonsense_model());
+    write_file(path("broken.onnx"), "certainly no model");
+    write_file(path("broken.npy"), "no array");
+    save_npy(path("two.npy"), tensor::of<float>({2}, {1, 2}));
+    save_npy(path("ints.npy"), tensor::of<std::int64_t>({2}, {1, 2}));
+  }
+
+  [[nodiscard]] std::string path(std::string_view name) const { return (folder_ / name).string(); }
+
+  /// "@" at the start of a word, or behind its "=", stands for the folder.
+  exit_code run(std::vector<std::string> words) {
+    std::vector<const char*> argv{"sluice"};
+    for (auto& w : words) {
+      if (const auto at = w.find('@'); at != std::string::npos)
+        w = w.substr(0, at) + path(w.substr(at + 1));
+      argv.push_back(w.c_str());
+    }
+    output_.str({});
+    struct restore {
+      std::streambuf* old;
+      ~restore() { std::cout.rdbuf(old); }
+    } const back{std::cout.rdbuf(output_.rdbuf())};
+    return run_command_line(static_cast<int>(argv.size()), argv.data());
+  }
+
+  /// How the command ends that must fail, and what it says.
+  std::pair<exit_code, std::string> fail(const std::vector<std::string>& words) {
+    line_.clear();
+    for (const auto& w : words)
+      line_ += w + ' ';
+    try {
+      return {run(words), "nothing"};
+    } catch (const command_error& e) {
+      return {e.code(), e.what()};
+    } catch (const error& e) {
+      return {exit_code_of(e.code()), e.what()};
+    }
+  }
+
+  [[nodiscard]] const std::string& line() const { return line_; }
+  [[nodiscard]] std::string output() const { return output_.str(); }
+
+private:
+  test::temporary_folder folder_;
+  std::ostringstream output_;
+  std::string line_;
+};
+
+struct wrong_line {
+  std::vector<std::string> words;
+  exit_code code;
+  std::string says;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(command)
+
+BOOST_AUTO_TEST_CASE(help_and_version_are_not_errors) {
+  command_line c;
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"--help"}, {"run", "--help"}, {"inspect", "-h"}, {"bench", "--help"}, {"test", "--help"}}) {
+    BOOST_TEST((c.run(words) == exit_code::success));
+    BOOST_TEST(c.output().find("Exit status:") != std::string::npos);
+  }
+  BOOST_TEST((c.run({"--version"}) == exit_code::success));
+  BOOST_TEST(c.output().starts_with("sluice "));
+}
+
+BOOST_AUTO_TEST_CASE(a_model_is_run_and_its_outputs_shown_or_written) {
+  command_line c;
+  BOOST_TEST((c.run({"run", "@model.onnx", "--input", "x=@two.npy"}) == exit_code::success));
+  BOOST_TEST(c.output() == "y  float32[2]\n  1 2\n");
+  BOOST_TEST((c.run({"run", "@model.onnx", "-i", "3,4,5", "--repeat", "3", "-o", "@out.npy"}) ==
+              exit_code::success));
+  BOOST_TEST(c.output().empty());
+  BOOST_TEST(load_npy(c.path("out.npy")).tensor().data<float>()[2] == 5.0f);
+}
+
+BOOST_AUTO_TEST_CASE(a_model_is_inspected_even_if_it_cannot_be_run) {
+  command_line c;
+  BOOST_TEST((c.run({"inspect", "@model.onnx", "--nodes", "--dot", "@graph.dot"}) == exit_code::success));
+  BOOST_TEST(c.output().find("Identity") != std::string::npos);
+  BOOST_TEST(read_file(c.path("graph.dot")).starts_with("digraph"));
+  BOOST_TEST((c.run({"inspect", "@odd.onnx"}) == exit_code::success));
+  BOOST_TEST(c.output().find("lacks these operators") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_model_is_measured) {
+  command_line c;
+  BOOST_TEST((c.run({"bench", "@model.onnx", "--runs", "20", "--callers", "2", "--dim", "N=8", "--json",
+                     "-"}) == exit_code::success));
+  BOOST_TEST(c.output().find("\"runs\": 20") != std::string::npos);
+  BOOST_TEST(c.output().find("\"p99\"") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(test_folders_are_run_and_failures_change_the_exit_code) {
+  command_line c;
+  const value one = tensor::of<float>({1}, {1});
+  std::filesystem::create_directories(c.path("suite/a/test_data_set_0"));
+  write_file(c.path("suite/a/model.onnx"), test::identity_model());
+  write_onnx_value(c.path("suite/a/test_data_set_0/input_0.pb"), one);
+  write_onnx_value(c.path("suite/a/test_data_set_0/output_0.pb"), one);
+  BOOST_TEST((c.run({"test", "@suite", "--jobs", "2"}) == exit_code::success));
+  BOOST_TEST(c.output() == "1 case: 1 passed, 0 failed, 0 unsupported\n");
+  write_onnx_value(c.path("suite/a/test_data_set_0/output_0.pb"), tensor::of<float>({1}, {2}));
+  BOOST_TEST((c.run({"test", "@suite", "--json", "-"}) == exit_code::failed));
+  BOOST_TEST(c.output().find("\"status\": \"failed\"") != std::string::npos);
+  BOOST_TEST((c.run({"test", "@suite", "--rtol", "1"}) == exit_code::success));
+}
+
+BOOST_AUTO_TEST_CASE(every_wrong_line_gives_one_sentence_and_its_exit_code) {
+  using enum exit_code;
+  const std::vector<wrong_line> lines{
+      {{}, usage, "subcommand"},
+      {{"fly"}, usage, "subcommand"},
+      {{"run"}, usage, "model is required"},
+      {{"run", "@model.onnx", "--inptu", "x=1"}, usage, "--inptu"},
+      {{"run", "@model.onnx", "--repeat", "0"}, usage, "--repeat"},
+      {{"run", "@model.onnx", "--threads", "many"}, usage, "--threads"},
+      {{"run", "@model.onnx", "--log-level", "loud"}, usage, "--log-level"},
+      {{"run", "@model.onnx", "--dim", "N"}, usage, "not like N=8"},
+      {{"run", "@model.onnx"}, usage, "no value for input 'x'"},
+      {{"run", "@model.onnx", "-i", "z=1"}, usage, "no input 'z'"},
+      {{"run", "@model.onnx", "-i", "x=@ints.npy"}, usage, "not int64[2]"},
+      {{"run", "@model.onnx", "-i", "x=random:2x2"}, usage, "not float32[2, 2]"},
+      {{"run", "@model.onnx", "-i", "x=nowhere.npy"}, bad_file, "nowhere.npy"},
+      {{"run", "@model.onnx", "-i", "x=@broken.npy"}, bad_file, "not a .npy file"},
+      {{"run", "@model.onnx", "-i", "1,2", "-o", "@y.txt"}, usage, "y.txt"},
+      {{"run", "@model.onnx", "-i", "1,2", "-o", "@no/y.npy"}, bad_file, "no/y.npy"},
+      {{"run", "@model.onnx", "-i", "1,2", "--fetch", "q"}, usage, "q"},
+      {{"run", "@absent.onnx", "-i", "1"}, bad_file, "absent.onnx"},
+      {{"run", "@broken.onnx", "-i", "1"}, bad_file, "broken.onnx"},
+      {{"run", "@odd.onnx", "-i", "1"}, unsupported, "Nonsense"},
+      {{"inspect", "@model.onnx", "--dot", "@no/g.dot"}, bad_file, "g.dot"},
+      {{"bench", "@model.onnx", "--seconds", "-1"}, usage, "--seconds"},
+      {{"bench", "@model.onnx", "--runs", "1", "--json", "@no/r.json"}, bad_file, "r.json"},
+      {{"test"}, usage, "folders is required"},
+      {{"test", "@nowhere"}, bad_file, "nowhere"},
+      {{"test", "@model.onnx"}, bad_file, "model.onnx"},
+  };
+  command_line c;
+  for (const auto& line : lines) {
+    const auto [code, sentence] = c.fail(line.words);
+    BOOST_TEST_CONTEXT(c.line() << " says: " << sentence) {
+      BOOST_TEST(static_cast<int>(code) == static_cast<int>(line.code));
+      BOOST_TEST((sentence.find(line.says) != std::string::npos));
+      BOOST_TEST((sentence.find('\n') == std::string::npos));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <tools/conformance/compare.hpp>
+#include <tools/execution.hpp>
+#include <tools/exit_code.hpp>
+#include <tools/feeds/input_source.hpp>
+#include <tools/results/print_value.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+/// The subcommands, each with what its command line says. All throw command_error or `sluice::error`.
+namespace sluice::tools {
+
+struct run_arguments {
+  std::string model;
+  std::vector<std::string> inputs;  ///< NAME=SOURCE
+  std::vector<std::string> outputs; ///< NAME=FILE
+  std::vector<std::string> fetch;   ///< values in place of the outputs
+  input_options input;
+  execution_options execution;
+  print_options print;
+  std::size_t repeat = 1;
+};
+exit_code run(const run_arguments& a);
+
+struct inspect_arguments {
+  std::string model;
+  dim_values dims;
+  bool nodes = false; ///< list every node
+  std::string dot;    ///< file to write
+  std::string svg;    ///< file to write
+};
+exit_code inspect(const inspect_arguments& a);
+
+struct bench_arguments {
+  std::string model;
+  std::vector<std::string> inputs;
+  input_options input;
+  execution_options execution;
+  std::size_t warm_up = 10;
+  std::size_t runs = 0; ///< 0: as many as fit into `seconds`
+  double seconds = 3;
+  unsigned callers = 1; ///< threads that call run()
+  std::string json;     ///< file to write, "-" for standard output
+};
+exit_code bench(const bench_arguments& a);
+
+struct test_arguments {
+  std::vector<std::string> folders;
+  execution_options execution;
+  tolerance allowed;
+  unsigned jobs = 1;
+  bool verbose = false; ///< a line for every case
+  std::string json;     ///< file to write, "-" for standard output
+};
+exit_code test(const test_arguments& a);
+
+} // namespace sluice::tools

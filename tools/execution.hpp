@@ -1,0 +1,61 @@
+#pragma once
+
+#include <sluice/graph/onnx_import.hpp>
+
+#include <tools/conformance/onnx_case.hpp>
+#include <tools/feeds/feeds.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::tools {
+
+/// How models are executed, as all commands let people say.
+struct execution_options {
+  unsigned intra_op_threads = 0; ///< that may join one firing; 0: the system picks
+  unsigned inter_op_threads = 0; ///< how many firings run at once; 0: the system picks
+  std::string trace{};           ///< a file for a Chrome trace; empty: none
+};
+
+/// A model that is loaded and ready to run.
+class loaded_model {
+public:
+  /// Throws command_error or `error`, naming the file.
+  loaded_model(const std::filesystem::path& file, const execution_options& options);
+  ~loaded_model();
+
+  [[nodiscard]] const sluice::graph& graph() const noexcept { return *model_.graph; }
+  [[nodiscard]] const model_info& info() const noexcept { return model_.info; }
+
+  /// Runs the model once. `fetch` names values of the graph; empty: its outputs. @threadsafe
+  [[nodiscard]] named_values run(const named_values& feeds, std::span<const std::string> fetch = {});
+
+private:
+  struct engine_part;
+  onnx_model model_;
+  std::unique_ptr<engine_part> engine_;
+};
+
+/// Executes any number of graphs, which share its threads. @threadsafe
+class graph_executor {
+public:
+  explicit graph_executor(const execution_options& options);
+  ~graph_executor();
+
+  [[nodiscard]] graph_runner open(std::shared_ptr<const graph> g) const;
+
+private:
+  struct engine_part;
+  std::unique_ptr<engine_part> engine_;
+};
+
+/// The operators that models may use.
+[[nodiscard]] std::shared_ptr<const op_registry> known_operators();
+
+/// Reads a model file without making it ready to run. Throws `error`, naming the file.
+[[nodiscard]] onnx_model read_model(const std::filesystem::path& file);
+
+} // namespace sluice::tools
