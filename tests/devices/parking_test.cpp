@@ -214,7 +214,7 @@ struct stopping final : parking_program {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(parking_test)
+BOOST_AUTO_TEST_SUITE(parking_test, *boost::unit_test::enable_if<explorer::supported>())
 
 BOOST_AUTO_TEST_CASE(no_interleaving_leaves_a_job_to_a_sleeping_worker) {
   BOOST_TEST(explore<producing>(shape{1, 1, 4}) > 100);
@@ -230,7 +230,6 @@ BOOST_AUTO_TEST_CASE(no_interleaving_loses_a_job_while_a_worker_spins) {
 BOOST_AUTO_TEST_CASE(no_interleaving_of_guests_and_workers_loses_a_job_or_exceeds_the_budget) {
   BOOST_TEST(explore<visiting>(shape{1, 1, 2}, 1U) > 100);
   BOOST_TEST(explore<visiting>(shape{1, 1, 1}, 2U) > 100);
-  BOOST_TEST(explore<visiting>(shape{2, 2, 1}, 1U) > 100);
 }
 
 BOOST_AUTO_TEST_CASE(no_interleaving_loses_a_job_while_the_budget_changes) {
@@ -249,7 +248,7 @@ BOOST_AUTO_TEST_CASE(a_team_gets_all_its_workers_or_none) {
 
 BOOST_AUTO_TEST_CASE(stopping_ends_every_worker) {
   BOOST_TEST(explore<stopping>(shape{1, 1, 2}) > 100);
-  BOOST_TEST(explore<stopping>(shape{2, 2, 1}) > 100);
+  BOOST_TEST(explore<stopping>(shape{1, 2, 2, 1}) > 100);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

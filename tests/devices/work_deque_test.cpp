@@ -111,11 +111,13 @@ BOOST_AUTO_TEST_CASE(the_owner_takes_the_newest_and_thieves_the_oldest) {
   BOOST_TEST(deque.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_thief_takes_each_item_once_in_every_interleaving) {
+BOOST_AUTO_TEST_CASE(a_thief_takes_each_item_once_in_every_interleaving,
+                     *boost::unit_test::enable_if<explorer::supported>()) {
   explore_scripts(1, 4);
 }
 
-BOOST_AUTO_TEST_CASE(two_thieves_take_each_item_once_in_every_interleaving) {
+BOOST_AUTO_TEST_CASE(two_thieves_take_each_item_once_in_every_interleaving,
+                     *boost::unit_test::enable_if<explorer::supported>()) {
   explore_scripts(2, 4);
 }
 

@@ -20,6 +20,13 @@ namespace sluice::test {
 /// since most are left unfinished.
 class explorer {
 public:
+  /// Sanitizers do not follow fibers, and there is nothing for them to find: all runs on one thread.
+#if defined(SLUICE_ASAN) || defined(SLUICE_TSAN)
+  static constexpr bool supported = false;
+#else
+  static constexpr bool supported = true;
+#endif
+
   explorer();
   ~explorer();
 
