@@ -355,8 +355,8 @@ BOOST_AUTO_TEST_CASE(a_pool_let_go_runs_what_was_submitted) {
 BOOST_AUTO_TEST_CASE(a_loop_covers_each_index_once_in_chunks_that_depend_on_its_shape_alone) {
   cpu_threads threads{4};
   run_in(*threads.default_pool(), [](worker& here) {
-    for (const std::size_t n : {0, 1, 7, 64, 1000})
-      for (const std::size_t grain : {0, 1, 3, 64})
+    for (const std::size_t n : {0U, 1U, 7U, 64U, 1000U})
+      for (const std::size_t grain : {0U, 1U, 3U, 64U})
         for (const unsigned width : {0U, 1U, 2U, 100U}) {
           std::vector<std::atomic<int>> count(n);
           std::atomic<bool> aligned{true};

@@ -22,7 +22,7 @@ void require(bool holds, const char* what) {
 /// Workers that take jobs from a counter, as cpu_crew's do, beside other threads that a case defines.
 class parking_program : public explorer::program {
 public:
-  parking_program(unsigned workers, unsigned others, unsigned budget, unsigned polls = 0)
+  parking_program(unsigned workers, unsigned others, unsigned budget, int polls)
     : places_(budget), highest_budget_(budget), workers_(workers), others_(others), polls_(polls) {}
 
   unsigned threads() const final { return workers_ + others_; }
@@ -152,7 +152,7 @@ struct resizing final : parking_program {
     if (number == 0)
       publish(jobs);
     else
-      for (const auto budget : {3 - from, from}) {
+      for (const unsigned budget : {3 - from, from}) {
         if (places_.set_budget(budget))
           notify_if_work();
         explorer::at(budget);
