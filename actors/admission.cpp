@@ -2,7 +2,8 @@
 
 namespace sluice {
 
-admission::admission(std::uint32_t window, std::size_t queue_limit) : window_(window), queue_limit_(queue_limit) {
+admission::admission(std::uint32_t window, std::size_t queue_limit)
+  : window_(window), queue_limit_(queue_limit) {
   for (auto slot = window; slot > 0; --slot)
     free_.push_back(slot - 1);
 }

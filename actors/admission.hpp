@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-/// The entrance of a session: which requests wait, which slots of the window are free. Highest priority first, then
-/// first come, first served. No threads: the session calls it under its lock.
+/// The entrance of a session: which requests wait, which slots of the window are free. Highest priority
+/// first, then first come, first served. No threads: the session calls it under its lock.
 class admission {
 public:
   admission(std::uint32_t window, std::size_t queue_limit);
@@ -18,7 +18,9 @@ public:
   [[nodiscard]] bool queue_empty() const noexcept { return queue_.empty(); }
   [[nodiscard]] std::size_t queued() const noexcept { return queue_.size(); }
   [[nodiscard]] bool queue_full() const noexcept { return queue_.size() >= queue_limit_; }
-  [[nodiscard]] std::uint32_t in_flight() const noexcept { return window_ - static_cast<std::uint32_t>(free_.size()); }
+  [[nodiscard]] std::uint32_t in_flight() const noexcept {
+    return window_ - static_cast<std::uint32_t>(free_.size());
+  }
   [[nodiscard]] bool slot_free() const noexcept { return !free_.empty(); }
 
   void enqueue(run_state& r);

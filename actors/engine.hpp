@@ -21,8 +21,8 @@ class operator_library;
 
 /// Options of an engine.
 struct engine_options {
-  /// Threads that may compute or spin at once in this process, whatever the number of engines; 0: leave it as it is (at
-  /// first, as many as the process may use CPUs). It can be changed at any time.
+  /// Threads that may compute or spin at once in this process, whatever the number of engines; 0: leave it as
+  /// it is (at first, as many as the process may use CPUs). It can be changed at any time.
   unsigned cpu_budget = 0;
   /// Bytes that may be in use on a device ("cpu:0"); unlimited where not said.
   std::map<std::string, std::size_t> memory_budget{};
@@ -32,20 +32,22 @@ struct engine_options {
   std::shared_ptr<executor> threads{};
 };
 
-/// Owns the actor system and the devices; loads graphs. Its end drains its sessions for 5 s, then cancels what is left.
+/// Owns the actor system and the devices; loads graphs. Its end drains its sessions for 5 s, then cancels
+/// what is left.
 ///
 /// @threadsafe all members but the destructor.
 class SLUICE_API engine {
 public:
   explicit engine(engine_options options = {});
-  /// Within the user's own actor system, whose configuration went through sluice::configure() (see caf.hpp). Throws
-  /// errc::invalid_argument if it did not. The system must outlive the engine.
+  /// Within the user's own actor system, whose configuration went through sluice::configure() (see caf.hpp).
+  /// Throws errc::invalid_argument if it did not. The system must outlive the engine.
   explicit engine(caf::actor_system& system, engine_options options = {});
   ~engine();
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
 
-  /// Loads an ONNX model. Throws errc::io_failed, invalid_model or unsupported, naming the file and what is wrong.
+  /// Loads an ONNX model. Throws errc::io_failed, invalid_model or unsupported, naming the file and what is
+  /// wrong.
   [[nodiscard]] session load(const std::filesystem::path& model, session_options options = {});
   /// From memory; external data is refused.
   [[nodiscard]] session load(std::span<const std::byte> model, session_options options = {});

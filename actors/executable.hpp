@@ -3,7 +3,6 @@
 #include <sluice/scheduler/plan.hpp>
 
 #include <atomic>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -55,7 +54,7 @@ struct executable_plan {
   std::vector<std::vector<executable_route>> feed_routes;       ///< by fed edge
   std::vector<node_cell*> absent_stateful;                      ///< nodes with state that the plan leaves out
   std::shared_ptr<const std::vector<std::string>> result_names; ///< as they were asked for
-  bool forks = false; ///< several heavy firings may be ready at once
+  bool forks = false;                              ///< several heavy firings may be ready at once
   mutable std::atomic<std::size_t> high_water = 0; ///< bytes that a frame has needed at most; 0: none has run
 };
 

@@ -77,7 +77,9 @@ void next_frames::start_later(frame& f, executor& threads) {
     threads.submit(f);
 }
 
-next_frames::turn::turn(worker& here) noexcept : here_(here) { deferred().in_turn = true; }
+next_frames::turn::turn(worker& here) noexcept : here_(here) {
+  deferred().in_turn = true;
+}
 
 next_frames::turn::~turn() {
   auto& d = deferred();
@@ -92,8 +94,14 @@ next_frames::turn::~turn() {
   d.in_turn = false;
 }
 
-next_frames::guest::guest() noexcept { deferred().guest = true; }
-next_frames::guest::~guest() { deferred().guest = false; }
-bool next_frames::is_guest() noexcept { return deferred().guest; }
+next_frames::guest::guest() noexcept {
+  deferred().guest = true;
+}
+next_frames::guest::~guest() {
+  deferred().guest = false;
+}
+bool next_frames::is_guest() noexcept {
+  return deferred().guest;
+}
 
 } // namespace sluice

@@ -47,10 +47,12 @@ private:
 /// never one inside another.
 class next_frames {
 public:
-  /// Starts `f` after what the thread does now, if it is at a job of the runtime; otherwise on another thread.
+  /// Starts `f` after what the thread does now, if it is at a job of the runtime; otherwise on another
+  /// thread.
   static void start_later(frame& f, executor& threads);
 
-  /// A job of the runtime: at its end the thread starts what was put off, one frame itself, the others offered.
+  /// A job of the runtime: at its end the thread starts what was put off, one frame itself, the others
+  /// offered.
   class turn {
   public:
     explicit turn(worker& here) noexcept;

@@ -109,8 +109,9 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
     if (cell.order && compiled.step_of[cell.index] == plan::no_step)
       made->absent_stateful.push_back(&cell);
   const auto forks = [](const auto& routes) { return keeps_two_busy(routes); };
-  made->forks = std::any_of(made->feed_routes.begin(), made->feed_routes.end(), forks) ||
-                std::any_of(made->steps.begin(), made->steps.end(), [&](const auto& s) { return forks(s.routes); });
+  made->forks =
+      std::any_of(made->feed_routes.begin(), made->feed_routes.end(), forks) ||
+      std::any_of(made->steps.begin(), made->steps.end(), [&](const auto& s) { return forks(s.routes); });
   return made;
 }
 

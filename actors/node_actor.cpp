@@ -248,7 +248,7 @@ void node_actor::enqueue(caf::mailbox_element_ptr message, caf::execution_unit* 
     return;
   }
   bounce(message, session ? caf::make_error(caf::sec::unexpected_message)
-                       : caf::make_error(caf::sec::request_receiver_down));
+                          : caf::make_error(caf::sec::request_receiver_down));
 }
 
 } // namespace sluice

@@ -24,24 +24,25 @@ struct session_options {
   unsigned intra_op_parallelism_threads = 0;
   /// Firings that may run at once. 0: the system picks.
   unsigned inter_op_parallelism_threads = 0;
-  /// A pool shared by all sessions that name it; inter_op_parallelism_threads is its size. Empty: a private pool if
-  /// inter_op_parallelism_threads is set, otherwise the engine's.
+  /// A pool shared by all sessions that name it; inter_op_parallelism_threads is its size. Empty: a private
+  /// pool if inter_op_parallelism_threads is set, otherwise the engine's.
   std::string pool{};
 
   sluice::placement placement = sluice::placement::soft;
   /// Bytes that the session may use, by device ("cpu:0").
   std::map<std::string, std::size_t> memory_budget{};
 
-  std::uint32_t window = 0;         ///< frames in flight; 0: twice the CPU budget, at least 4
-  std::size_t queue_limit = 1024;   ///< requests that wait; beyond, run_async answers queue_full and run waits in line
+  std::uint32_t window = 0; ///< frames in flight; 0: twice the CPU budget, at least 4
+  std::size_t queue_limit =
+      1024; ///< requests that wait; beyond, run_async answers queue_full and run waits in line
 };
 
 /// Options of one run.
 struct run_options {
-  std::chrono::nanoseconds deadline{0};  ///< from the call on; 0: none
-  int priority = 0;                      ///< of requests that wait, the highest is admitted first
-  std::vector<std::string> fetch{};      ///< values to deliver, outputs or intermediate ones; empty: all outputs
-  std::stop_token stop{};                ///< a request to stop cancels the run
+  std::chrono::nanoseconds deadline{0}; ///< from the call on; 0: none
+  int priority = 0;                     ///< of requests that wait, the highest is admitted first
+  std::vector<std::string> fetch{}; ///< values to deliver, outputs or intermediate ones; empty: all outputs
+  std::stop_token stop{};           ///< a request to stop cancels the run
 };
 
 /// The parallelism of a session, as in force.

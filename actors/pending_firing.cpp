@@ -18,7 +18,7 @@ pending_firing::~pending_firing() {
   const auto heir = std::make_shared<pending_firing>(frame_, step_);
   frame_.activities.fetch_sub(1, std::memory_order_relaxed);
   heir->fail(std::make_exception_ptr(
-    error{errc::kernel_failed, "node " + title(*step_.cell->node) + " was never completed"}));
+      error{errc::kernel_failed, "node " + title(*step_.cell->node) + " was never completed"}));
 }
 
 void pending_firing::withdraw() noexcept {

@@ -48,7 +48,8 @@ edge_index plan_book::edge_of(const std::string& name, const char* what) const {
   std::string known;
   for (const auto i : graph_.inputs())
     known += (known.empty() ? "" : ", ") + graph_.at_edge(i).name;
-  throw error{errc::invalid_argument, std::string{what} + " '" + name + "' is not in the graph; its inputs are: " + known};
+  throw error{errc::invalid_argument,
+              std::string{what} + " '" + name + "' is not in the graph; its inputs are: " + known};
 }
 
 bool plan_book::like_recent(const feeds& inputs, std::span<const std::string> fetch) const {
@@ -90,8 +91,8 @@ plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::strin
     if (f.content.empty())
       throw error{errc::invalid_argument, "input '" + f.name + "' is fed an empty value"};
     if (!declared.admits(f.content))
-      throw error{errc::invalid_argument,
-                  "input '" + f.name + "' takes " + to_string(declared) + ", but is fed " + describe(f.content)};
+      throw error{errc::invalid_argument, "input '" + f.name + "' takes " + to_string(declared) +
+                                              ", but is fed " + describe(f.content)};
     given.push_back({{e, exact_type(f.content), {}}, std::move(f.content), given.size()});
   }
   for (const auto& name : external) {
@@ -99,8 +100,8 @@ plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::strin
     given.push_back({{e, {}, {}}, {}, given.size()});
   }
   std::sort(given.begin(), given.end(), [](const auto& a, const auto& b) { return a.fed.edge < b.fed.edge; });
-  const auto twice = std::adjacent_find(given.begin(), given.end(),
-                                        [](const auto& a, const auto& b) { return a.fed.edge == b.fed.edge; });
+  const auto twice = std::adjacent_find(
+      given.begin(), given.end(), [](const auto& a, const auto& b) { return a.fed.edge == b.fed.edge; });
   if (twice != given.end())
     throw error{errc::invalid_argument, "input '" + graph_.at_edge(twice->fed.edge).name + "' is fed twice"};
 
@@ -125,7 +126,8 @@ plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::strin
   order->key = key_of(order->request);
 
   const std::lock_guard lock{mutex_};
-  const auto at = std::find_if(plans_.begin(), plans_.end(), [&](const entry& e) { return e.key == order->key; });
+  const auto at =
+      std::find_if(plans_.begin(), plans_.end(), [&](const entry& e) { return e.key == order->key; });
   if (at == plans_.end()) {
     result.order = std::move(order);
     return result;
@@ -150,7 +152,8 @@ bool plan_book::wait_for(const std::string& key, run_state& r) {
   return waiting.size() == 1;
 }
 
-std::vector<intrusive_ptr<run_state>> plan_book::file(const std::string& key, std::shared_ptr<const executable_plan> p) {
+std::vector<intrusive_ptr<run_state>> plan_book::file(const std::string& key,
+                                                      std::shared_ptr<const executable_plan> p) {
   const std::lock_guard lock{mutex_};
   if (p) {
     plans_.remove_if([&](const entry& e) { return e.key == key; });

@@ -16,8 +16,8 @@
 
 namespace sluice {
 
-/// The plans of a session, by what is fed with which types and what is fetched; and the requests that wait for one.
-/// Bounded: the plan used longest ago is forgotten.
+/// The plans of a session, by what is fed with which types and what is fetched; and the requests that wait
+/// for one. Bounded: the plan used longest ago is forgotten.
 ///
 /// @threadsafe all members.
 class plan_book {
@@ -40,12 +40,14 @@ public:
   plan_book(const graph& g, unsigned width, std::size_t capacity = 64);
 
   /// Looks names up and checks types. Throws errc::invalid_argument that says what the graph takes.
-  [[nodiscard]] resolved resolve(feeds& inputs, std::span<const std::string> fetch, std::span<const std::string> external);
+  [[nodiscard]] resolved resolve(feeds& inputs, std::span<const std::string> fetch,
+                                 std::span<const std::string> external);
 
   /// Notes that `r` waits for a plan. True if somebody has to make it: the first who waits.
   [[nodiscard]] bool wait_for(const std::string& key, run_state& r);
   /// Files a plan (null: it could not be made) and returns who waits for it.
-  [[nodiscard]] std::vector<intrusive_ptr<run_state>> file(const std::string& key, std::shared_ptr<const executable_plan> p);
+  [[nodiscard]] std::vector<intrusive_ptr<run_state>> file(const std::string& key,
+                                                           std::shared_ptr<const executable_plan> p);
   /// Forgets that `r` waits. False if it does not.
   bool leave(run_state& r);
   [[nodiscard]] std::vector<intrusive_ptr<run_state>> take_waiting();
@@ -74,8 +76,8 @@ private:
   const unsigned width_;
   const std::size_t capacity_;
 
-  mutable std::mutex mutex_;     // guards what follows
-  std::list<entry> plans_;       // the one used last in front
+  mutable std::mutex mutex_; // guards what follows
+  std::list<entry> plans_;   // the one used last in front
   recent_call recent_;
   std::map<std::string, std::vector<intrusive_ptr<run_state>>> waiting_;
 };

@@ -45,7 +45,8 @@ void run_state::publish(outcome o, bool on_worker) {
 }
 
 void run_state::wait() const noexcept {
-  for (auto p = phase_.load(std::memory_order_acquire); p != published; p = phase_.load(std::memory_order_acquire))
+  for (auto p = phase_.load(std::memory_order_acquire); p != published;
+       p = phase_.load(std::memory_order_acquire))
     phase_.wait(p, std::memory_order_acquire);
 }
 
@@ -78,7 +79,8 @@ void run_state::call_back(callback f, bool on_worker) {
 
 void pending_result::wait() const {
   if (!state_->ready() && worker::current())
-    throw error{errc::blocking_call, "waiting for a result would block a worker thread: use then() or co_await"};
+    throw error{errc::blocking_call,
+                "waiting for a result would block a worker thread: use then() or co_await"};
   state_->wait();
 }
 

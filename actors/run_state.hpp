@@ -34,7 +34,8 @@ public:
 
   /// True for exactly one caller, who then calls publish().
   [[nodiscard]] bool decide() noexcept;
-  /// Sets the outcome, wakes who waits, and calls the callback: here, or, where `on_worker` is false, on a worker.
+  /// Sets the outcome, wakes who waits, and calls the callback: here, or, where `on_worker` is false, on a
+  /// worker.
   void publish(outcome o, bool on_worker);
   /// decide() and publish() in one.
   void settle(outcome o, bool on_worker) {
@@ -52,15 +53,15 @@ public:
   // What the session keeps here; under its lock, or fixed before the request is queued.
   std::shared_ptr<const executable_plan> plan;
   std::vector<value> feeds;
-  std::vector<value> into; ///< the caller's buffers, by result; empty: none
+  std::vector<value> into;             ///< the caller's buffers, by result; empty: none
   std::vector<std::uint32_t> external; ///< positions of the fed edges that come as tokens
   std::weak_ptr<session_core> session;
   std::optional<clock::time_point> deadline;
   std::exception_ptr stopped_by; ///< why its frame was stopped
   std::optional<std::stop_callback<std::function<void()>>> stop;
   int priority = 0;
-  std::uint64_t sequence = 0;           ///< of arrival
-  std::optional<std::uint32_t> slot;    ///< while it has a frame
+  std::uint64_t sequence = 0;        ///< of arrival
+  std::optional<std::uint32_t> slot; ///< while it has a frame
   bool queued = false;
   bool waits_for_memory = false;
   std::function<void(std::uint64_t)> when_opened; ///< hears the frame's number
@@ -75,8 +76,8 @@ private:
   const std::shared_ptr<executor> threads_;
   std::atomic<std::uint32_t> phase_ = open;
   std::mutex mutex_;
-  callback callback_;               // guarded by mutex_ until published
-  std::optional<outcome> outcome_;  // written before published
+  callback callback_;              // guarded by mutex_ until published
+  std::optional<outcome> outcome_; // written before published
 };
 
 /// The result of a run that may still be under way. Dropping it lets the run go on; cancel() ends it.

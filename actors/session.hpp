@@ -16,25 +16,25 @@ namespace sluice {
 
 class session_core;
 
-/// A loaded graph, ready to run; every node an actor. A handle: copies are the same session, which lives as long as one
-/// of them or a run does, also longer than its engine (runs then answer errc::engine_closed).
+/// A loaded graph, ready to run; every node an actor. A handle: copies are the same session, which lives as
+/// long as one of them or a run does, also longer than its engine (runs then answer errc::engine_closed).
 ///
 /// @threadsafe all members, from any number of threads at once.
 class SLUICE_API session {
 public:
   explicit session(std::shared_ptr<session_core> core) : core_(std::move(core)) {}
 
-  /// Runs once and waits. The calling thread works for its own run meanwhile, so that a small model never waits for
-  /// another thread. Throws what went wrong, and errc::blocking_call on a worker thread (in a callback, a node's
-  /// function or an actor): use run_async() there.
+  /// Runs once and waits. The calling thread works for its own run meanwhile, so that a small model never
+  /// waits for another thread. Throws what went wrong, and errc::blocking_call on a worker thread (in a
+  /// callback, a node's function or an actor): use run_async() there.
   values run(feeds inputs, const run_options& options = {});
 
-  /// The same into the caller's tensors: `results` names outputs and gives tensors of their type and shape, made by
-  /// tensor::make and not shared. They are written before this returns, and returned.
+  /// The same into the caller's tensors: `results` names outputs and gives tensors of their type and shape,
+  /// made by tensor::make and not shared. They are written before this returns, and returned.
   values run_into(feeds inputs, feeds results, const run_options& options = {});
 
-  /// Starts a run. Each has exactly one outcome: results, an error, a cancellation or a deadline. Independent runs are
-  /// answered as they finish. Never blocks: a full queue is the outcome errc::queue_full.
+  /// Starts a run. Each has exactly one outcome: results, an error, a cancellation or a deadline. Independent
+  /// runs are answered as they finish. Never blocks: a full queue is the outcome errc::queue_full.
   pending_result run_async(feeds inputs, const run_options& options = {});
 
   /// The graph that was loaded.
@@ -56,8 +56,8 @@ public:
   void start_trace();
   void write_trace(std::ostream& to) const;
 
-  /// Refuses new runs, waits at most `drain` for the others, then cancels them. From a worker thread, nothing is
-  /// waited for.
+  /// Refuses new runs, waits at most `drain` for the others, then cancels them. From a worker thread, nothing
+  /// is waited for.
   void close(std::chrono::nanoseconds drain = std::chrono::seconds{5});
 
   [[nodiscard]] const std::shared_ptr<session_core>& core() const noexcept { return core_; }

@@ -40,13 +40,15 @@ namespace {
 using tick = caf::atom_constant<caf::atom("tick")>;
 using watch = caf::atom_constant<caf::atom("watch")>;
 
-caf::error caf_error(const std::string& text) { return caf::make_error(caf::sec::runtime_error, text); }
+caf::error caf_error(const std::string& text) {
+  return caf::make_error(caf::sec::runtime_error, text);
+}
 
 struct session_state {
   struct open_one {
     caf::response_promise opened;
     std::uint64_t frame = 0;
-    intrusive_ptr<run_state> outcome;              // once it is there
+    intrusive_ptr<run_state> outcome; // once it is there
     std::vector<caf::response_promise> awaiting;
   };
   std::uint64_t next_id = 0;
@@ -68,7 +70,8 @@ void answer(caf::response_promise& to, run_state& r) {
   }
 }
 
-caf::behavior session_behavior(caf::stateful_actor<session_state>* self, const std::weak_ptr<session_core>& weak,
+caf::behavior session_behavior(caf::stateful_actor<session_state>* self,
+                               const std::weak_ptr<session_core>& weak,
                                const std::vector<caf::actor>& nodes) {
   for (const auto& n : nodes)
     self->monitor(n);
@@ -80,116 +83,119 @@ caf::behavior session_behavior(caf::stateful_actor<session_state>* self, const s
     return [me, id](run_state& r) { caf::anon_send(me, finished_run{id, intrusive_ptr<run_state>{&r}}); };
   };
   return {
-    [=](const run_request& request) -> caf::result<run_reply> {
-      auto promise = self->make_response_promise<run_reply>();
-      const auto core = weak.lock();
-      if (!core)
-        return caf_error("the session is closed");
-      const auto id = ++self->state.next_id;
-      self->state.runs.emplace(id, promise);
-      run_options options;
-      options.deadline = request.deadline;
-      options.fetch = request.fetch;
-      core->submit(request.inputs, options, false)->when_ready(report_to_self(id));
-      return promise;
-    },
-    [=](const open_frame& request) -> caf::result<frame_opened> {
-      auto promise = self->make_response_promise<frame_opened>();
-      const auto core = weak.lock();
-      if (!core)
-        return caf_error("the session is closed");
-      if (request.deadline.count() <= 0)
-        return caf_error("a frame that is opened needs a deadline");
-      const auto id = ++self->state.next_id;
-      self->state.frames[id].opened = promise;
-      run_options options;
-      options.deadline = request.deadline;
-      options.fetch = request.fetch;
-      core
-        ->submit(request.inputs, options, false, {}, request.external,
-                 [me = caf::actor_cast<caf::actor>(self), id](std::uint64_t frame) {
-                   caf::anon_send(me, opened_frame{id, frame});
-                 })
-        ->when_ready(report_to_self(id));
-      return promise;
-    },
-    [=](const await_frame& request) -> caf::result<run_reply> {
-      auto promise = self->make_response_promise<run_reply>();
-      auto& frames = self->state.frames;
-      const auto at = std::find_if(frames.begin(), frames.end(), [&](const auto& f) { return f.second.frame == request.frame; });
-      if (at == frames.end() || request.frame == 0)
-        return caf_error("frame " + std::to_string(request.frame) + " is not open, or its outcome was taken");
-      if (!at->second.outcome) {
-        at->second.awaiting.push_back(promise);
+      [=](const run_request& request) -> caf::result<run_reply> {
+        auto promise = self->make_response_promise<run_reply>();
+        const auto core = weak.lock();
+        if (!core)
+          return caf_error("the session is closed");
+        const auto id = ++self->state.next_id;
+        self->state.runs.emplace(id, promise);
+        run_options options;
+        options.deadline = request.deadline;
+        options.fetch = request.fetch;
+        core->submit(request.inputs, options, false)->when_ready(report_to_self(id));
         return promise;
-      }
-      caf::response_promise taken = promise;
-      answer(taken, *at->second.outcome);
-      frames.erase(at);
-      return promise;
-    },
-    [=](const opened_frame& opened) {
-      const auto at = self->state.frames.find(opened.id);
-      if (at == self->state.frames.end())
-        return;
-      at->second.frame = opened.frame;
-      at->second.opened.deliver(frame_opened{opened.frame});
-    },
-    [=](const finished_run& finished) {
-      if (const auto run = self->state.runs.find(finished.id); run != self->state.runs.end()) {
-        answer(run->second, *finished.state);
-        self->state.runs.erase(run);
-        return;
-      }
-      const auto at = self->state.frames.find(finished.id);
-      if (at == self->state.frames.end())
-        return;
-      auto& f = at->second;
-      if (f.frame == 0) // it was never opened
-        answer(f.opened, *finished.state);
-      else if (f.awaiting.empty()) {
-        f.outcome = finished.state;
-        return;
-      } else
-        answer(f.awaiting.front(), *finished.state);
-      for (std::size_t i = 1; i < f.awaiting.size(); ++i)
-        f.awaiting[i].deliver(caf_error("the outcome went to whoever asked first"));
-      self->state.frames.erase(at);
-    },
-    [=](tick) {
-      const auto core = weak.lock();
-      if (!core)
-        return;
-      if (const auto next = core->expire(self->clock().now()))
-        tick_at(self->system(), caf::actor_cast<caf::actor>(self), *next);
-    },
-    [=](watch, const caf::actor& node) { self->monitor(node); },
+      },
+      [=](const open_frame& request) -> caf::result<frame_opened> {
+        auto promise = self->make_response_promise<frame_opened>();
+        const auto core = weak.lock();
+        if (!core)
+          return caf_error("the session is closed");
+        if (request.deadline.count() <= 0)
+          return caf_error("a frame that is opened needs a deadline");
+        const auto id = ++self->state.next_id;
+        self->state.frames[id].opened = promise;
+        run_options options;
+        options.deadline = request.deadline;
+        options.fetch = request.fetch;
+        core->submit(request.inputs, options, false, {}, request.external,
+                     [me = caf::actor_cast<caf::actor>(self), id](std::uint64_t frame) {
+                       caf::anon_send(me, opened_frame{id, frame});
+                     })
+            ->when_ready(report_to_self(id));
+        return promise;
+      },
+      [=](const await_frame& request) -> caf::result<run_reply> {
+        auto promise = self->make_response_promise<run_reply>();
+        auto& frames = self->state.frames;
+        const auto at = std::find_if(frames.begin(), frames.end(),
+                                     [&](const auto& f) { return f.second.frame == request.frame; });
+        if (at == frames.end() || request.frame == 0)
+          return caf_error("frame " + std::to_string(request.frame) +
+                           " is not open, or its outcome was taken");
+        if (!at->second.outcome) {
+          at->second.awaiting.push_back(promise);
+          return promise;
+        }
+        caf::response_promise taken = promise;
+        answer(taken, *at->second.outcome);
+        frames.erase(at);
+        return promise;
+      },
+      [=](const opened_frame& opened) {
+        const auto at = self->state.frames.find(opened.id);
+        if (at == self->state.frames.end())
+          return;
+        at->second.frame = opened.frame;
+        at->second.opened.deliver(frame_opened{opened.frame});
+      },
+      [=](const finished_run& finished) {
+        if (const auto run = self->state.runs.find(finished.id); run != self->state.runs.end()) {
+          answer(run->second, *finished.state);
+          self->state.runs.erase(run);
+          return;
+        }
+        const auto at = self->state.frames.find(finished.id);
+        if (at == self->state.frames.end())
+          return;
+        auto& f = at->second;
+        if (f.frame == 0) // it was never opened
+          answer(f.opened, *finished.state);
+        else if (f.awaiting.empty()) {
+          f.outcome = finished.state;
+          return;
+        } else
+          answer(f.awaiting.front(), *finished.state);
+        for (std::size_t i = 1; i < f.awaiting.size(); ++i)
+          f.awaiting[i].deliver(caf_error("the outcome went to whoever asked first"));
+        self->state.frames.erase(at);
+      },
+      [=](tick) {
+        const auto core = weak.lock();
+        if (!core)
+          return;
+        if (const auto next = core->expire(self->clock().now()))
+          tick_at(self->system(), caf::actor_cast<caf::actor>(self), *next);
+      },
+      [=](watch, const caf::actor& node) { self->monitor(node); },
   };
 }
 
 caf::behavior placement_behavior(caf::event_based_actor*, const std::weak_ptr<session_core>& weak) {
   return {
-    [weak](const plan_order& order) {
-      const auto core = weak.lock();
-      if (!core)
-        return;
-      std::shared_ptr<const executable_plan> made;
-      std::exception_ptr failure;
-      try {
-        made = core->make_plan(*order.ticket);
-      } catch (const error&) {
-        failure = std::current_exception();
-      } catch (const std::exception& e) {
-        failure = std::make_exception_ptr(error{errc::kernel_failed, std::string{"no plan could be made: "} + e.what()});
-      }
-      core->plan_ready(*order.ticket, std::move(made), failure);
-    },
+      [weak](const plan_order& order) {
+        const auto core = weak.lock();
+        if (!core)
+          return;
+        std::shared_ptr<const executable_plan> made;
+        std::exception_ptr failure;
+        try {
+          made = core->make_plan(*order.ticket);
+        } catch (const error&) {
+          failure = std::current_exception();
+        } catch (const std::exception& e) {
+          failure = std::make_exception_ptr(
+              error{errc::kernel_failed, std::string{"no plan could be made: "} + e.what()});
+        }
+        core->plan_ready(*order.ticket, std::move(made), failure);
+      },
   };
 }
 
 } // namespace
 
-caf::actor spawn_session_actor(caf::actor_system& system, std::weak_ptr<session_core> core, std::vector<caf::actor> nodes) {
+caf::actor spawn_session_actor(caf::actor_system& system, std::weak_ptr<session_core> core,
+                               std::vector<caf::actor> nodes) {
   return system.spawn(session_behavior, std::move(core), std::move(nodes));
 }
 
@@ -202,10 +208,13 @@ void ask_for_plan(const caf::actor& placement, std::shared_ptr<const plan_book::
 }
 
 void tick_at(caf::actor_system& system, const caf::actor& session, std::chrono::steady_clock::time_point t) {
-  system.clock().schedule_message(t, caf::actor_cast<caf::strong_actor_ptr>(session),
-                                  caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, tick::value));
+  system.clock().schedule_message(
+      t, caf::actor_cast<caf::strong_actor_ptr>(session),
+      caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, tick::value));
 }
 
-void monitor_node(const caf::actor& session, const caf::actor& node) { caf::anon_send(session, watch::value, node); }
+void monitor_node(const caf::actor& session, const caf::actor& node) {
+  caf::anon_send(session, watch::value, node);
+}
 
 } // namespace sluice

@@ -13,8 +13,8 @@ namespace sluice {
 
 class session_core;
 
-/// The session as an actor: answers run_request, open_frame and await_frame, keeps time for deadlines, and supervises
-/// the nodes: one that is killed gets a successor.
+/// The session as an actor: answers run_request, open_frame and await_frame, keeps time for deadlines, and
+/// supervises the nodes: one that is killed gets a successor.
 [[nodiscard]] caf::actor spawn_session_actor(caf::actor_system& system, std::weak_ptr<session_core> core,
                                              std::vector<caf::actor> nodes);
 

@@ -18,7 +18,9 @@ using namespace std::chrono_literals;
 /// How long a request waits for results that callers hold, if it has no deadline of its own.
 constexpr auto patience_with_holders = 5s;
 
-std::exception_ptr make_error_ptr(errc code, const std::string& text) { return std::make_exception_ptr(error{code, text}); }
+std::exception_ptr make_error_ptr(errc code, const std::string& text) {
+  return std::make_exception_ptr(error{code, text});
+}
 
 std::size_t bytes_of(std::span<const value> constants) {
   std::size_t bytes = 0;
@@ -28,7 +30,8 @@ std::size_t bytes_of(std::span<const value> constants) {
   return bytes;
 }
 
-memory_lease lease_or_throw(memory_ledger& ledger, std::size_t bytes, memory_use use, const std::string& what) {
+memory_lease lease_or_throw(memory_ledger& ledger, std::size_t bytes, memory_use use,
+                            const std::string& what) {
   memory_lease lease;
   if (ledger.try_lease(bytes, use, lease) != lease_outcome::granted)
     throw error{errc::out_of_memory, what + " takes " + std::to_string(bytes) + " bytes; " + ledger.report()};
@@ -46,7 +49,8 @@ struct external_delivery final : job {
         if (direct.fed == to.plan->source->fed[position].edge)
           to.results[direct.result] = content;
       for (const auto& route : to.plan->feed_routes[position])
-        route.step->cell->actor.load(std::memory_order_acquire)->arrive(to, *route.step, route.port, content, loop);
+        route.step->cell->actor.load(std::memory_order_acquire)
+            ->arrive(to, *route.step, route.port, content, loop);
       loop.drain();
     }
     to.release(here);
@@ -74,7 +78,8 @@ void copy_into(const value& from, const value& to, const std::string& name) {
   const auto& source = from.tensor();
   const auto& target = to.tensor();
   if (source.type() != target.type() || source.shape() != target.shape())
-    throw error{errc::invalid_argument, "result '" + name + "' is " + describe(from) + "; the caller's buffer is " + describe(to)};
+    throw error{errc::invalid_argument,
+                "result '" + name + "' is " + describe(from) + "; the caller's buffer is " + describe(to)};
   if (source.bytes() > 0)
     std::memcpy(const_cast<void*>(target.raw()), source.raw(), source.bytes());
 }
@@ -85,20 +90,24 @@ session_core::session_core(session_setup setup, caf::actor_system& system)
   : setup_(std::move(setup)),
     ledger_(memory_ledger::make("session '" + setup_.options.name + '\'',
                                 setup_.options.memory_budget.contains(setup_.device->name())
-                                  ? setup_.options.memory_budget.at(setup_.device->name())
-                                  : memory_ledger::unlimited,
+                                    ? setup_.options.memory_budget.at(setup_.device->name())
+                                    : memory_ledger::unlimited,
                                 setup_.device)),
     services_{.system = system,
               .threads = setup_.threads,
               .blocking = setup_.blocking,
               .kernels = std::make_shared<kernel_cache>(setup_.operators),
               .width = setup_.intra_op},
-    runtime_(setup_.model, services_, setup_.window), constants_(fold_constants(*setup_.model, *setup_.operators, memory::heap())),
+    runtime_(setup_.model, services_, setup_.window),
+    constants_(fold_constants(*setup_.model, *setup_.operators, memory::heap())),
     weights_(lease_or_throw(*ledger_, bytes_of(constants_), memory_use::weights, "the weights")),
-    packed_(lease_or_throw(*ledger_, 0, memory_use::packed, "packing")), plans_(*setup_.model, setup_.intra_op),
-    entrance_(setup_.window, setup_.options.queue_limit), running_(setup_.window), frame_memories_(setup_.window) {}
+    packed_(lease_or_throw(*ledger_, 0, memory_use::packed, "packing")),
+    plans_(*setup_.model, setup_.intra_op), entrance_(setup_.window, setup_.options.queue_limit),
+    running_(setup_.window), frame_memories_(setup_.window) {}
 
-session_core::~session_core() { close(0s); }
+session_core::~session_core() {
+  close(0s);
+}
 
 void session_core::start() {
   runtime_.for_each_cell([this](node_cell& cell) { static_cast<void>(spawn_node(cell)); });
@@ -110,15 +119,17 @@ void session_core::start() {
 }
 
 caf::actor session_core::spawn_node(node_cell& cell) {
-  auto handle = services_.system.spawn<node_actor, caf::hidden>(cell, std::weak_ptr<node_actor::host>{shared_from_this()});
+  auto handle = services_.system.spawn<node_actor, caf::hidden>(
+      cell, std::weak_ptr<node_actor::host>{shared_from_this()});
   cells_by_actor_.insert_or_assign(handle.address(), &cell);
   node_actors_.insert_or_assign(&cell, handle);
-  cell.actor.store(static_cast<node_actor*>(caf::actor_cast<caf::abstract_actor*>(handle)), std::memory_order_release);
+  cell.actor.store(static_cast<node_actor*>(caf::actor_cast<caf::abstract_actor*>(handle)),
+                   std::memory_order_release);
   return handle;
 }
 
-intrusive_ptr<run_state> session_core::submit(feeds inputs, const run_options& options, bool guest, std::vector<value> into,
-                                              std::vector<std::string> external,
+intrusive_ptr<run_state> session_core::submit(feeds inputs, const run_options& options, bool guest,
+                                              std::vector<value> into, std::vector<std::string> external,
                                               std::function<void(std::uint64_t)> when_opened) {
   intrusive_ptr<run_state> r{new run_state{setup_.threads}};
   try {
@@ -170,8 +181,8 @@ void session_core::admit(run_state& r, bool guest) {
         return;
       }
       if (!guest)
-        throw error{errc::queue_full, "session '" + setup_.options.name + "' has " + std::to_string(entrance_.queued()) +
-                                        " requests waiting already"};
+        throw error{errc::queue_full, "session '" + setup_.options.name + "' has " +
+                                          std::to_string(entrance_.queued()) + " requests waiting already"};
       changed_.wait(lock, [this] { return closed_ || !entrance_.queue_full(); });
     }
     set_deadline(r);
@@ -199,7 +210,8 @@ frame* session_core::try_open(run_state& r) {
   memory_lease lease;
   auto outcome = ledger_->try_lease(bytes, memory_use::frames, lease);
   if (outcome == lease_outcome::never_fits)
-    throw error{errc::out_of_memory, "a frame needs " + std::to_string(bytes) + " bytes; " + ledger_->report()};
+    throw error{errc::out_of_memory,
+                "a frame needs " + std::to_string(bytes) + " bytes; " + ledger_->report()};
   if (outcome == lease_outcome::full) {
     // Somebody may have given bytes back before we were on the list of those who wait: try once more.
     ledger_->when_freed([alive = weak_from_this(), threads = setup_.threads] {
@@ -402,10 +414,11 @@ std::optional<run_state::clock::time_point> session_core::expire(run_state::cloc
       auto r = deadlines_.begin()->second;
       deadlines_.erase(deadlines_.begin());
       const auto held = r->waits_for_memory && r->queued;
-      r->stopped_by = held ? make_error_ptr(errc::out_of_memory, out_of_memory_text(*r->plan))
-                           : make_error_ptr(errc::deadline_exceeded,
-                                            r->queued ? "the deadline passed while the run waited in the queue"
-                                                      : "the deadline passed while the run was under way");
+      r->stopped_by = held
+                          ? make_error_ptr(errc::out_of_memory, out_of_memory_text(*r->plan))
+                          : make_error_ptr(errc::deadline_exceeded,
+                                           r->queued ? "the deadline passed while the run waited in the queue"
+                                                     : "the deadline passed while the run was under way");
       if (r->queued)
         static_cast<void>(entrance_.remove(*r));
       else if (r->slot)
@@ -429,19 +442,24 @@ std::string session_core::out_of_memory_text(const executable_plan& p) const {
   for (const auto& memory : frame_memories_)
     if (memory && memory->allocated() > 0)
       ++results;
-  return "a frame needs " + std::to_string(p.high_water ? p.high_water.load() : p.source->bytes) + " bytes; " +
-         std::to_string(ledger_->in_use(memory_use::held)) + " bytes in results are held by callers; " + ledger_->report();
+  return "a frame needs " + std::to_string(p.high_water ? p.high_water.load() : p.source->bytes) +
+         " bytes; " + std::to_string(ledger_->in_use(memory_use::held)) +
+         " bytes in results are held by callers; " + ledger_->report();
 }
 
-void session_core::callback_failed(const std::string&) noexcept { callbacks_failed_.fetch_add(1); }
+void session_core::callback_failed(const std::string&) noexcept {
+  callbacks_failed_.fetch_add(1);
+}
 
 std::shared_ptr<const executable_plan> session_core::make_plan(const plan_book::ticket& t) {
   auto made = runtime_.bind(sluice::make_plan(setup_.model, constants_, t.request, *services_.kernels));
-  const_cast<executable_plan&>(*made).result_names = std::make_shared<const std::vector<std::string>>(t.result_names);
+  const_cast<executable_plan&>(*made).result_names =
+      std::make_shared<const std::vector<std::string>>(t.result_names);
   const std::lock_guard lock{mutex_};
   const auto packed = services_.kernels->packed_bytes();
   if (packed > packed_.bytes() && !packed_.try_grow(packed - packed_.bytes()))
-    throw error{errc::out_of_memory, "packed weights take " + std::to_string(packed) + " bytes; " + ledger_->report()};
+    throw error{errc::out_of_memory,
+                "packed weights take " + std::to_string(packed) + " bytes; " + ledger_->report()};
   return made;
 }
 
@@ -461,7 +479,8 @@ std::string session_core::take_token(node_cell& cell, std::uint64_t number, std:
   const std::lock_guard lock{mutex_};
   const auto at = external_frames_.find(number);
   if (at == external_frames_.end())
-    return "frame " + std::to_string(number) + " takes no tokens: it is not open, or was not opened with external inputs";
+    return "frame " + std::to_string(number) +
+           " takes no tokens: it is not open, or was not opened with external inputs";
   if (&runtime_.cells()[cell.index] != &cell || port >= cell.node->inputs.size())
     return "node '" + cell.node->name + "' has no such input of an open frame";
   auto& r = *running_[at->second];
@@ -511,6 +530,46 @@ std::optional<caf::actor> session_core::node(std::string_view name) {
   return at == node_actors_.end() ? std::nullopt : std::optional{at->second};
 }
 
+void session_core::start_trace() {
+  const std::lock_guard lock{mutex_};
+  if (!tracer_)
+    tracer_ = std::make_unique<tracer>();
+  services_.trace.store(tracer_.get(), std::memory_order_release);
+}
+
+void session_core::write_trace(std::ostream& to) const {
+  if (!tracer_)
+    throw error{errc::invalid_argument,
+                "session '" + setup_.options.name + "' records no trace: call start_trace() first"};
+  tracer_->write(to);
+}
+
+std::string session_core::explain(std::string_view name) {
+  auto* const cell = runtime_.find(name);
+  if (!cell)
+    throw error{errc::invalid_argument,
+                "session '" + setup_.options.name + "' has no node '" + std::string{name} + '\''};
+  const auto newest = plans_.newest();
+  const auto ns = cell->cost_ns.load(std::memory_order_relaxed);
+  auto text = title(*cell->node) + "\n  device: cpu:0, the only one";
+  if (!cell->node->device.empty())
+    text += " (the graph asks for '" + cell->node->device + "')";
+  text += "\n  cost: " + (ns < 0 ? "not known yet" : std::to_string(ns / 1000) + " us a firing");
+  const auto top_level = newest && &runtime_.cells()[cell->index] == cell;
+  if (top_level && newest->source->step_of[cell->index] == plan::no_step) {
+    text += "\n  not executed: its value is known when the plan is made, or nobody asks for it";
+  } else if (top_level) {
+    const auto& step = newest->source->steps[newest->source->step_of[cell->index]];
+    text += "\n  kernel: " + std::string{step.kernel || cell->node->function
+                                             ? "prepared with the plan"
+                                             : "prepared at firing, for the shapes that arrive"};
+    text += "\n  width: at most " + std::to_string(newest->source->width) + " threads";
+    for (const auto& t : step.output_types)
+      text += "\n  output: " + to_string(t);
+  }
+  return text + '\n';
+}
+
 std::uint32_t session_core::in_flight() {
   const std::lock_guard lock{mutex_};
   return entrance_.in_flight();
@@ -522,7 +581,8 @@ bool session_core::at_rest() {
     for (auto& cell : rt.cells()) {
       rest = rest && (!cell.order || cell.order->idle());
       for (std::uint32_t s = 0; s < rt.window(); ++s)
-        rest = rest && rt.slot(s).state(cell.state_offset).arrived.load() == 0 && rt.slot(s).activities.load() == 0;
+        rest = rest && rt.slot(s).state(cell.state_offset).arrived.load() == 0 &&
+               rt.slot(s).activities.load() == 0;
       for (auto& body : cell.bodies)
         look(*body);
     }
@@ -552,14 +612,16 @@ void session_core::close(std::chrono::nanoseconds drain) {
     left.push_back(std::move(r));
   for (const auto& r : left)
     if (!r->slot || r->into.empty())
-      r->settle(make_error_ptr(errc::engine_closed, "session '" + setup_.options.name + "' was closed"), false);
+      r->settle(make_error_ptr(errc::engine_closed, "session '" + setup_.options.name + "' was closed"),
+                false);
   std::unique_lock lock{mutex_};
   changed_.wait(lock, [this] { return entrance_.in_flight() == 0; });
   if (std::exchange(actors_ended_, true))
     return;
   lock.unlock();
   for (const auto& [cell, actor] : node_actors_)
-    static_cast<node_actor*>(caf::actor_cast<caf::abstract_actor*>(actor))->cleanup(caf::exit_reason::user_shutdown, nullptr);
+    static_cast<node_actor*>(caf::actor_cast<caf::abstract_actor*>(actor))
+        ->cleanup(caf::exit_reason::user_shutdown, nullptr);
   for (const auto& actor : {session_actor_, placement_actor_})
     if (actor)
       caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);

@@ -5,12 +5,14 @@
 #include <sluice/actors/node_actor.hpp>
 #include <sluice/actors/options.hpp>
 #include <sluice/actors/plan_book.hpp>
+#include <sluice/actors/tracer.hpp>
 #include <sluice/devices/memory_ledger.hpp>
 
 #include <caf/actor.hpp>
 
 #include <condition_variable>
 #include <functional>
+#include <iosfwd>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,11 +34,11 @@ struct session_setup {
   std::uint32_t window = 4;
 };
 
-/// The state behind the handles of a session: its runtime, its plans, its entrance and its outcomes. The session actor,
-/// the placement actor and callers on any thread work on it.
+/// The state behind the handles of a session: its runtime, its plans, its entrance and its outcomes. The
+/// session actor, the placement actor and callers on any thread work on it.
 ///
 /// @threadsafe all members.
-class session_core final : public frame_listener,
+class SLUICE_API session_core final : public frame_listener,
                            public node_actor::host,
                            public std::enable_shared_from_this<session_core> {
 public:
@@ -46,18 +48,19 @@ public:
   /// Spawns the actors. Once, after it is owned by a shared_ptr.
   void start();
 
-  /// Starts a request. With `guest`, the calling thread may work for it before this returns, and waits in line where
-  /// the queue is full.
+  /// Starts a request. With `guest`, the calling thread may work for it before this returns, and waits in
+  /// line where the queue is full.
   [[nodiscard]] intrusive_ptr<run_state> submit(feeds inputs, const run_options& options, bool guest,
-                                                std::vector<value> into = {}, std::vector<std::string> external = {},
+                                                std::vector<value> into = {},
+                                                std::vector<std::string> external = {},
                                                 std::function<void(std::uint64_t)> when_opened = {});
   void cancel(run_state& r);
   /// Settles what is late; returns when to look again.
   std::optional<run_state::clock::time_point> expire(run_state::clock::time_point now);
   void callback_failed(const std::string& what) noexcept;
 
-  /// Refuses new requests from now on, waits until the others are done, at most `drain`, then cancels them and waits
-  /// until nothing runs. Then the actors end. Idempotent.
+  /// Refuses new requests from now on, waits until the others are done, at most `drain`, then cancels them
+  /// and waits until nothing runs. Then the actors end. Idempotent.
   void close(std::chrono::nanoseconds drain);
 
   // node_actor::host
@@ -70,7 +73,8 @@ public:
   void on_quiescent(frame& f, worker& here) noexcept override;
 
   /// A plan that requests wait for is there. Called by the placement actor.
-  void plan_ready(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p, std::exception_ptr failure);
+  void plan_ready(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p,
+                  std::exception_ptr failure);
   [[nodiscard]] std::shared_ptr<const executable_plan> make_plan(const plan_book::ticket& t);
 
   [[nodiscard]] const session_setup& setup() const noexcept { return setup_; }
@@ -80,23 +84,21 @@ public:
   [[nodiscard]] caf::actor session_actor() const { return session_actor_; }
   [[nodiscard]] std::optional<caf::actor> node(std::string_view name);
   [[nodiscard]] std::string explain(std::string_view node);
+  void start_trace();
+  void write_trace(std::ostream& to) const;
   [[nodiscard]] std::uint32_t in_flight();
   [[nodiscard]] std::uint64_t callbacks_failed() const noexcept { return callbacks_failed_.load(); }
-  /// True if every counter and every turn is as it was before the first frame. Only while nothing is in flight.
+  /// True if every counter and every turn is as it was before the first frame. Only while nothing is in
+  /// flight.
   [[nodiscard]] bool at_rest();
 
 private:
-  struct opened {
-    frame* f = nullptr;
-  };
-
-  [[nodiscard]] std::vector<std::uint32_t> fetch_of(const run_options& options) const;
   void admit(run_state& r, bool guest);
-  [[nodiscard]] frame* try_open(run_state& r);             // under mutex_
+  [[nodiscard]] frame* try_open(run_state& r); // under mutex_
   void open(frame& f, run_state& r);
   [[nodiscard]] frame* open_next(std::vector<intrusive_ptr<run_state>>& refused); // under mutex_
   void admit_waiting();
-  void set_deadline(run_state& r);                          // under mutex_
+  void set_deadline(run_state& r); // under mutex_
   [[nodiscard]] run_state::outcome outcome_of(frame& f, run_state& r);
   void stop_frame(frame& f, run_state& r);
   void deliver_external(frame& f, std::size_t fed, value v);
@@ -106,6 +108,7 @@ private:
   const session_setup setup_;
   const std::shared_ptr<memory_ledger> ledger_;
   runtime_services services_;
+  std::unique_ptr<tracer> tracer_; // made once, before services_.trace points to it
   graph_runtime runtime_;
   const std::vector<value> constants_; // by edge, folded
   memory_lease weights_;
@@ -115,7 +118,7 @@ private:
   std::mutex mutex_; // guards what follows
   std::condition_variable changed_;
   admission entrance_;
-  std::vector<intrusive_ptr<run_state>> running_;          // by slot
+  std::vector<intrusive_ptr<run_state>> running_;           // by slot
   std::vector<intrusive_ptr<frame_memory>> frame_memories_; // by slot
   std::map<std::uint64_t, std::uint32_t> external_frames_;  // number to slot, of frames that take tokens
   std::multimap<run_state::clock::time_point, intrusive_ptr<run_state>> deadlines_;

@@ -184,7 +184,7 @@ void convolve(const kernel_context& ctx, const convolution& given, const C* x, c
       for (std::size_t at = 0; at == 0 || at < k; at += k_block) {
         const auto rows = std::min(k_block, k - at);
         columns.gather(image, at, rows, gathered.data());
-        multiply_here(product<C>{.m = c.out,
+        multiply_here(matrix_product<C>{.m = c.out,
                                  .n = count,
                                  .k = rows,
                                  .a = {w + first_channel * k + at, static_cast<std::ptrdiff_t>(k), 1},
@@ -209,7 +209,7 @@ void convolve_few_pixels(const kernel_context& ctx, const convolution& c, const 
   const scratch_array<C> turned{ctx, c.batch * c.groups * pixels * c.out};
   column_gatherer<C> columns{c.over};
   columns.select(0, pixels);
-  std::vector<product<C>> products;
+  std::vector<matrix_product<C>> products;
   for (std::size_t i = 0; i < c.batch * c.groups; ++i) {
     columns.gather_rows(x + i * c.in * in_pixels, c.in, rows.data() + i * pixels * k);
     const auto group = i % c.groups;

@@ -27,7 +27,7 @@ auto best_gemm() noexcept {
 }
 
 template <class T>
-void block(const product<T>& p, std::size_t first_row, std::size_t rows, std::size_t first_panel,
+void block(const matrix_product<T>& p, std::size_t first_row, std::size_t rows, std::size_t first_panel,
            std::size_t panels) {
   const auto gemm = best_gemm<T>();
   const auto first_column = first_panel * panel_width<T>;
@@ -69,7 +69,7 @@ void pack(T* to, matrix_view<T> b, std::size_t k, std::size_t n) {
 }
 
 template <class T>
-void multiply_here(const product<T>& p) {
+void multiply_here(const matrix_product<T>& p) {
   if (p.m == 0 || p.n == 0)
     return;
   const auto panels = (p.n + panel_width<T> - 1) / panel_width<T>;
@@ -80,7 +80,7 @@ void multiply_here(const product<T>& p) {
 }
 
 template <class T>
-void multiply(const kernel_context& ctx, std::span<const product<T>> products) {
+void multiply(const kernel_context& ctx, std::span<const matrix_product<T>> products) {
   if (products.empty() || products[0].m == 0 || products[0].n == 0)
     return;
   const auto& any = products[0];
@@ -110,13 +110,13 @@ template void pack(float*, matrix_view<float>, std::size_t, std::size_t);
 template void pack(double*, matrix_view<double>, std::size_t, std::size_t);
 template void pack(std::uint32_t*, matrix_view<std::uint32_t>, std::size_t, std::size_t);
 template void pack(std::uint64_t*, matrix_view<std::uint64_t>, std::size_t, std::size_t);
-template void multiply_here(const product<float>&);
-template void multiply_here(const product<double>&);
-template void multiply_here(const product<std::uint32_t>&);
-template void multiply_here(const product<std::uint64_t>&);
-template void multiply(const kernel_context&, std::span<const product<float>>);
-template void multiply(const kernel_context&, std::span<const product<double>>);
-template void multiply(const kernel_context&, std::span<const product<std::uint32_t>>);
-template void multiply(const kernel_context&, std::span<const product<std::uint64_t>>);
+template void multiply_here(const matrix_product<float>&);
+template void multiply_here(const matrix_product<double>&);
+template void multiply_here(const matrix_product<std::uint32_t>&);
+template void multiply_here(const matrix_product<std::uint64_t>&);
+template void multiply(const kernel_context&, std::span<const matrix_product<float>>);
+template void multiply(const kernel_context&, std::span<const matrix_product<double>>);
+template void multiply(const kernel_context&, std::span<const matrix_product<std::uint32_t>>);
+template void multiply(const kernel_context&, std::span<const matrix_product<std::uint64_t>>);
 
 } // namespace sluice::ops

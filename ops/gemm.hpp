@@ -53,7 +53,7 @@ struct right_side {
 
 /// c (m x n, rows `c_row` apart) = a (m x k) * b, or += where `accumulate`.
 template <class T>
-struct product {
+struct matrix_product {
   std::size_t m;
   std::size_t n;
   std::size_t k;
@@ -66,10 +66,10 @@ struct product {
 
 /// One product on the calling thread, without the costs of sharing it out.
 template <class T>
-void multiply_here(const product<T>& p);
+void multiply_here(const matrix_product<T>& p);
 
 /// Several products of the same extents over the threads of `ctx`.
 template <class T>
-void multiply(const kernel_context& ctx, std::span<const product<T>> products);
+void multiply(const kernel_context& ctx, std::span<const matrix_product<T>> products);
 
 } // namespace sluice::ops

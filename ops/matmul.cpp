@@ -114,7 +114,7 @@ private:
 };
 
 template <class C>
-using product_list = boost::container::small_vector<product<C>, 4>;
+using product_list = boost::container::small_vector<matrix_product<C>, 4>;
 
 /// c[i] = a[i] * b[i] for the matrices of a batch, all row-major, b not packed yet.
 template <class C>
@@ -319,7 +319,7 @@ public:
         const matrix_view<C> b_turned{b.data(), 1, static_cast<std::ptrdiff_t>(k)};
         pack(packed.data(), trans_b_ ? b_turned : b_plain, k, n);
       }
-      const product<C> p{.m = m,
+      const matrix_product<C> p{.m = m,
                          .n = n,
                          .k = k,
                          .a = trans_a_ ? turned : plain,

@@ -244,7 +244,7 @@ private:
         std::copy(sum.begin(), sum.end(), to + i * gates);
     }
     const computable<T> x{&ctx, ctx.input(x_input)};
-    const product<C> p{.m = rows,
+    const matrix_product<C> p{.m = rows,
                        .n = gates,
                        .k = e.in,
                        .a = {x.data(), static_cast<std::ptrdiff_t>(e.in), 1},

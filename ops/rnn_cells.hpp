@@ -48,7 +48,7 @@ void activate(const rnn_options& o, const rnn_activation& f, C* x, std::size_t n
 template <class C>
 void add_recurrent(const rnn_step<C>& s, const C* h, const C* panels, std::size_t columns, C* to,
                    std::size_t row) {
-  const product<C> p{.m = s.batch,
+  const matrix_product<C> p{.m = s.batch,
                      .n = columns,
                      .k = s.hidden,
                      .a = {h, static_cast<std::ptrdiff_t>(s.hidden), 1},

@@ -1,0 +1,175 @@
+#include <sluice/actors/engine.hpp>
+
+#include <sluice/actors/device_actor.hpp>
+#include <sluice/actors/handles.hpp>
+#include <sluice/actors/messages.hpp>
+#include <sluice/actors/session_core.hpp>
+#include <sluice/devices/blocking_threads.hpp>
+#include <sluice/devices/cpu_threads.hpp>
+#include <sluice/graph/onnx_import.hpp>
+#include <sluice/ops/operators.hpp>
+#include <sluice/scheduler/caf_scheduler.hpp>
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/send.hpp>
+
+#include <algorithm>
+#include <mutex>
+
+namespace sluice {
+
+namespace {
+
+constexpr std::chrono::seconds drain_at_end{5};
+constexpr std::uint32_t smallest_window = 4;
+
+/// A system of the engine's own: only what sessions need.
+struct own_system {
+  explicit own_system(const std::shared_ptr<executor>& threads) {
+    register_message_types(config);
+    run_actors_on(config, threads);
+    system.emplace(config);
+  }
+  caf::actor_system_config config;
+  std::optional<caf::actor_system> system;
+};
+
+} // namespace
+
+struct engine::state {
+  engine_options options;
+  std::shared_ptr<const operator_library> operators;
+  std::shared_ptr<executor> threads;
+  std::shared_ptr<executor> blocking = std::make_shared<blocking_threads>();
+  std::shared_ptr<memory_ledger> cpu;
+  std::unique_ptr<own_system> own;
+  caf::actor_system* system = nullptr;
+  caf::actor device;
+  std::mutex mutex;
+  std::vector<std::weak_ptr<session_core>> sessions; // guarded by mutex
+
+  explicit state(engine_options o) : options(std::move(o)) {
+    operators = options.operators ? options.operators : standard_operators();
+    if (options.cpu_budget > 0)
+      cpu_threads::process().resize(options.cpu_budget);
+    threads = options.threads ? options.threads : cpu_threads::process().default_pool();
+    const auto budget = options.memory_budget.find("cpu:0");
+    cpu = memory_ledger::make("cpu:0", budget == options.memory_budget.end() ? memory_ledger::unlimited
+                                                                             : budget->second);
+  }
+
+  /// The pool that a session's options ask for.
+  std::shared_ptr<executor> pool_for(const session_options& o) {
+    if (options.threads)
+      return options.threads;
+    auto& process = cpu_threads::process();
+    try {
+      if (!o.pool.empty())
+        return process.named_pool(o.pool, o.inter_op_parallelism_threads);
+    } catch (const std::invalid_argument& e) {
+      throw error{errc::invalid_argument, e.what()};
+    }
+    return o.inter_op_parallelism_threads > 0 ? process.private_pool(o.inter_op_parallelism_threads)
+                                              : threads;
+  }
+};
+
+engine::engine(engine_options options) : state_(std::make_unique<state>(std::move(options))) {
+  state_->own = std::make_unique<own_system>(state_->threads);
+  state_->system = &*state_->own->system;
+  state_->device = spawn_device_actor(*state_->system, state_->cpu);
+}
+
+engine::engine(caf::actor_system& system, engine_options options)
+  : state_(std::make_unique<state>(std::move(options))) {
+  if (!system.types().make_value(std::string{"sluice::token"}))
+    throw error{errc::invalid_argument, "the actor system does not know Sluice's message types: call "
+                                        "sluice::configure(config) before it is made"};
+  state_->system = &system;
+  state_->device = spawn_device_actor(system, state_->cpu);
+}
+
+engine::~engine() {
+  std::vector<std::shared_ptr<session_core>> left;
+  {
+    const std::lock_guard lock{state_->mutex};
+    for (const auto& s : state_->sessions)
+      if (auto core = s.lock())
+        left.push_back(std::move(core));
+  }
+  for (const auto& core : left)
+    core->close(drain_at_end);
+  left.clear();
+  caf::anon_send_exit(state_->device, caf::exit_reason::user_shutdown);
+  state_->device = nullptr;
+}
+
+session engine::load(std::shared_ptr<const graph> model, session_options options) {
+  if (!model)
+    throw error{errc::invalid_argument, "there is no graph to load"};
+  if (options.name.empty())
+    options.name = model->name().empty() ? "graph" : model->name();
+  session_setup setup;
+  setup.threads = state_->pool_for(options);
+  setup.model = std::move(model);
+  setup.operators = state_->operators;
+  setup.blocking = state_->blocking;
+  setup.device = state_->cpu;
+  const auto budget = cpu_budget();
+  setup.intra_op =
+      options.intra_op_parallelism_threads ? std::min(options.intra_op_parallelism_threads, budget) : budget;
+  setup.window = options.window ? options.window : std::max(2 * budget, smallest_window);
+  setup.options = std::move(options);
+  const auto core = std::make_shared<session_core>(std::move(setup), *state_->system);
+  core->start();
+  const std::lock_guard lock{state_->mutex};
+  std::erase_if(state_->sessions, [](const auto& s) { return s.expired(); });
+  state_->sessions.push_back(core);
+  return session{core};
+}
+
+session engine::load(const std::filesystem::path& model, session_options options) {
+  if (options.name.empty())
+    options.name = model.stem().string();
+  return load(load_onnx(model, state_->operators->schemas()), std::move(options));
+}
+
+session engine::load(std::span<const std::byte> model, session_options options) {
+  return load(load_onnx(model, state_->operators->schemas()), std::move(options));
+}
+
+graph_builder engine::builder(int opset) const {
+  return graph_builder{state_->operators->schemas(), opset};
+}
+
+unsigned engine::cpu_budget() const noexcept {
+  return state_->options.threads ? state_->options.threads->concurrency() : cpu_threads::process().budget();
+}
+
+std::string engine::memory_report() const {
+  return state_->cpu->report();
+}
+
+std::size_t engine::memory_in_use(std::string_view device) const {
+  if (device != "cpu:0")
+    throw error{errc::invalid_argument, "there is no device '" + std::string{device} + '\''};
+  return state_->cpu->in_use();
+}
+
+std::size_t engine::memory_peak(std::string_view device) const {
+  if (device != "cpu:0")
+    throw error{errc::invalid_argument, "there is no device '" + std::string{device} + '\''};
+  return state_->cpu->peak();
+}
+
+caf::actor_system& engine::system() const noexcept {
+  return *state_->system;
+}
+
+void configure(caf::actor_system_config& config) {
+  register_message_types(config);
+  run_actors_on(config, cpu_threads::process().default_pool());
+}
+
+} // namespace sluice

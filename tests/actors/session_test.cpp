@@ -1,0 +1,285 @@
+#include <sluice/sluice.hpp>
+
+#include <sluice/actors/session_core.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+using namespace sluice;
+using namespace std::chrono_literals;
+
+namespace {
+
+value number(float x) { return tensor::of_scalar(x); }
+float number(const value& v) { return v.scalar<float>(); }
+
+graph_function add_of(float step) {
+  return {[step](std::span<value> in, std::span<value> out) { out[0] = number(number(in[0]) + step); }};
+}
+
+const value_type scalar{element_type::float32, shape{}};
+
+/// x → a (+1) → b (+10) → y, and a → c (+100) → z.
+std::shared_ptr<const graph> forked(const engine& e) {
+  auto g = e.builder();
+  const auto x = g.placeholder("x", scalar);
+  const auto a = g.function("a", {x}, {scalar}, add_of(1))[0];
+  g.output("y", g.function("b", {a}, {scalar}, add_of(10))[0]);
+  g.output("z", g.function("c", {a}, {scalar}, add_of(100))[0]);
+  return g.build("forked");
+}
+
+/// A coroutine that nobody waits for.
+struct detached {
+  struct promise_type {
+    detached get_return_object() { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+};
+
+detached await_y(session s, feeds inputs, std::promise<float>& result) {
+  const auto results = co_await s.run_async(std::move(inputs));
+  result.set_value(number(results["y"]));
+}
+
+auto has_code(errc code, std::string part = {}) {
+  return [code, part = std::move(part)](const error& e) {
+    return e.code() == code && std::string{e.what()}.find(part) != std::string::npos;
+  };
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(session_test)
+
+BOOST_AUTO_TEST_CASE(a_run_gives_all_outputs_by_name) {
+  engine e;
+  auto s = e.load(forked(e));
+  const auto results = s.run({{"x", 1.f}});
+  BOOST_TEST(number(results["y"]) == 12);
+  BOOST_TEST(number(results["z"]) == 102);
+  BOOST_TEST(s.core()->at_rest());
+}
+
+BOOST_AUTO_TEST_CASE(only_what_a_fetch_needs_is_executed) {
+  engine e;
+  auto g = e.builder();
+  const auto x = g.placeholder("x", scalar);
+  std::atomic<int> calls = 0;
+  const auto a = g.function("a", {x}, {scalar}, add_of(1))[0];
+  g.output("y", g.function("b", {a}, {scalar}, {[&](std::span<value> in, std::span<value> out) {
+                             ++calls;
+                             out[0] = in[0];
+                           }})[0]);
+  auto s = e.load(g.build());
+  const auto results = s.run({{"x", 1.f}}, {.fetch = {"a"}});
+  BOOST_TEST(results.size() == 1u);
+  BOOST_TEST(number(results["a"]) == 2);
+  BOOST_TEST(calls == 0);
+  BOOST_TEST(number(s.run({{"a", 5.f}})["y"]) == 5); // an intermediate value may be fed
+  BOOST_TEST(calls == 1);
+}
+
+BOOST_AUTO_TEST_CASE(wrong_feeds_are_refused_with_what_the_graph_takes) {
+  engine e;
+  auto s = e.load(forked(e));
+  BOOST_CHECK_EXCEPTION(s.run({{"w", 1.f}}), error, has_code(errc::invalid_argument, "inputs are: x"));
+  BOOST_CHECK_EXCEPTION(s.run({}), error, has_code(errc::invalid_argument, "'x' is not fed"));
+  BOOST_CHECK_EXCEPTION(s.run({{"x", std::int64_t{1}}}), error, has_code(errc::invalid_argument, "takes float32[]"));
+  BOOST_CHECK_EXCEPTION(s.run({{"x", 1.f}}, {.fetch = {"q"}}), error, has_code(errc::invalid_argument, "'q'"));
+  BOOST_TEST(number(s.run({{"x", 1.f}})["y"]) == 12);
+}
+
+BOOST_AUTO_TEST_CASE(an_error_names_the_node_and_fails_its_frame_only) {
+  engine e;
+  auto g = e.builder();
+  const auto x = g.placeholder("x", scalar);
+  g.output("y", g.function("picky", {x}, {scalar}, {[](std::span<value> in, std::span<value> out) {
+                             if (number(in[0]) < 0)
+                               throw std::runtime_error{"negative"};
+                             out[0] = in[0];
+                           }})[0]);
+  auto s = e.load(g.build());
+  BOOST_CHECK_EXCEPTION(s.run({{"x", -1.f}}), error, has_code(errc::kernel_failed, "function 'picky': negative"));
+  BOOST_TEST(number(s.run({{"x", 1.f}})["y"]) == 1);
+  BOOST_TEST(s.core()->at_rest());
+}
+
+BOOST_AUTO_TEST_CASE(an_asynchronous_run_is_answered_by_future_callback_and_coroutine) {
+  engine e;
+  auto s = e.load(forked(e));
+  BOOST_TEST(number(s.run_async({{"x", 1.f}}).get()["y"]) == 12);
+
+  std::promise<float> called;
+  s.run_async({{"x", 2.f}}).then([&](values v) { called.set_value(number(v["y"])); });
+  BOOST_TEST(called.get_future().get() == 13);
+
+  std::promise<errc> failed;
+  s.run_async({{"q", 2.f}}).then([](values) {}, [&](const error& why) { failed.set_value(why.code()); });
+  BOOST_TEST((failed.get_future().get() == errc::invalid_argument));
+
+  std::promise<float> resumed;
+  await_y(s, {{"x", 3.f}}, resumed);
+  BOOST_TEST(resumed.get_future().get() == 14);
+}
+
+BOOST_AUTO_TEST_CASE(blocking_on_a_worker_is_refused) {
+  engine e;
+  auto s = e.load(forked(e));
+  std::promise<errc> code;
+  s.run_async({{"x", 1.f}}).then([&, s](values) mutable {
+    try {
+      s.run({{"x", 1.f}});
+    } catch (const error& why) {
+      code.set_value(why.code());
+    }
+  });
+  BOOST_TEST((code.get_future().get() == errc::blocking_call));
+}
+
+BOOST_AUTO_TEST_CASE(many_threads_run_one_session_at_once) {
+  engine e;
+  auto s = e.load(forked(e));
+  std::atomic<int> right = 0;
+  {
+    std::vector<std::jthread> callers;
+    for (int t = 0; t < 8; ++t)
+      callers.emplace_back([&, t] {
+        for (int i = 0; i < 200; ++i)
+          right += number(s.run({{"x", static_cast<float>(t)}})["z"]) == static_cast<float>(t) + 101 ? 1 : 0;
+      });
+  }
+  BOOST_TEST(right == 1600);
+  BOOST_TEST(s.core()->at_rest());
+  BOOST_TEST(s.memory_in_use() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(results_are_held_on_the_books_until_the_caller_lets_go) {
+  engine e;
+  auto g = e.builder();
+  const auto x = g.placeholder<float>("x", {1000});
+  g.output("y", g.function("copy", {x}, {value_type{element_type::float32, shape{1000}}},
+                           {[](std::span<value> in, std::span<value> out) { out[0] = in[0]; }})[0]);
+  auto s = e.load(g.build());
+  {
+    const auto results = s.run({{"x", tensor::make(element_type::float32, {1000})}});
+    BOOST_TEST(s.memory_in_use() == 0u); // the caller's own tensor passed through
+  }
+  BOOST_TEST(s.memory_in_use() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_and_late_runs_are_answered_once) {
+  engine e;
+  auto g = e.builder();
+  const auto x = g.placeholder("x", scalar);
+  std::promise<void> entered, release;
+  auto released = release.get_future().share();
+  g.output("y", g.function("gate", {x}, {scalar}, {[&, released](std::span<value> in, std::span<value> out) {
+                             if (number(in[0]) > 0) {
+                               entered.set_value();
+                               released.wait();
+                             }
+                             out[0] = in[0];
+                           }, function_kind::blocking})[0]);
+  auto s = e.load(g.build(), {.window = 1});
+  auto first = s.run_async({{"x", 1.f}});
+  entered.get_future().wait();
+  auto queued = s.run_async({{"x", 0.f}});
+  auto late = s.run_async({{"x", 0.f}}, {.deadline = 1ms});
+  BOOST_CHECK_EXCEPTION(late.get(), error, has_code(errc::deadline_exceeded));
+  queued.cancel();
+  BOOST_CHECK_EXCEPTION(queued.get(), error, has_code(errc::cancelled));
+  first.cancel();
+  BOOST_CHECK_EXCEPTION(first.get(), error, has_code(errc::cancelled));
+  release.set_value();
+  BOOST_TEST(number(s.run({{"x", 0.f}})["y"]) == 0);
+  BOOST_TEST(s.core()->at_rest());
+}
+
+BOOST_AUTO_TEST_CASE(a_full_queue_is_an_outcome) {
+  engine e;
+  auto g = e.builder();
+  const auto x = g.placeholder("x", scalar);
+  std::promise<void> release;
+  auto released = release.get_future().share();
+  g.output("y", g.function("gate", {x}, {scalar}, {[released](std::span<value> in, std::span<value> out) {
+                             released.wait();
+                             out[0] = in[0];
+                           }, function_kind::blocking})[0]);
+  session_options o;
+  o.window = 1;
+  o.queue_limit = 1;
+  auto s = e.load(g.build(), o);
+  auto first = s.run_async({{"x", 1.f}});
+  while (s.core()->in_flight() == 0)
+    std::this_thread::yield();
+  auto second = s.run_async({{"x", 2.f}});
+  BOOST_CHECK_EXCEPTION(s.run_async({{"x", 3.f}}).get(), error, has_code(errc::queue_full));
+  release.set_value();
+  BOOST_TEST(number(first.get()["y"]) == 1);
+  BOOST_TEST(number(second.get()["y"]) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_with_state_see_frames_in_order) {
+  engine e;
+  auto g = e.builder();
+  const auto x = g.placeholder("x", scalar);
+  const auto a = g.function("a", {x}, {scalar}, add_of(0))[0];
+  auto seen = std::make_shared<std::vector<float>>();
+  g.output("y", g.function("log", {a}, {scalar}, {[seen](std::span<value> in, std::span<value> out) {
+                             seen->push_back(number(in[0]));
+                             out[0] = in[0];
+                           }, function_kind::stateful})[0]);
+  auto s = e.load(g.build());
+  std::vector<pending_result> runs;
+  s.run({{"x", -1.f}});
+  for (int i = 0; i < 300; ++i) {
+    runs.push_back(s.run_async({{"x", static_cast<float>(i)}}));
+    if (i % 7 == 0)
+      runs.push_back(s.run_async({{"x", static_cast<float>(i)}}, {.fetch = {"a"}})); // does not pass the node
+  }
+  for (auto& r : runs)
+    static_cast<void>(r.get());
+  BOOST_TEST(seen->size() == 301u);
+  BOOST_TEST(std::is_sorted(seen->begin(), seen->end()));
+  BOOST_TEST(s.core()->at_rest());
+}
+
+BOOST_AUTO_TEST_CASE(results_go_into_the_callers_memory) {
+  engine e;
+  auto s = e.load(forked(e));
+  const value mine = number(0);
+  const auto results = s.run_into({{"x", 1.f}}, {{"z", mine}});
+  BOOST_TEST(number(mine) == 102);
+  BOOST_TEST(results["z"].body() == mine.body());
+  BOOST_CHECK_EXCEPTION(s.run_into({{"x", 1.f}}, {{"z", tensor::make(element_type::float32, {2})}}), error,
+                        has_code(errc::invalid_argument, "the caller's buffer is float32[2]"));
+}
+
+BOOST_AUTO_TEST_CASE(a_session_outlives_its_engine_and_says_that_it_is_closed) {
+  auto e = std::make_unique<engine>();
+  auto s = e->load(forked(*e));
+  const auto results = s.run({{"x", 1.f}});
+  e.reset();
+  BOOST_TEST(number(results["y"]) == 12);
+  BOOST_CHECK_EXCEPTION(s.run({{"x", 1.f}}), error, has_code(errc::engine_closed));
+}
+
+BOOST_AUTO_TEST_CASE(the_effective_settings_can_be_asked) {
+  engine e;
+  auto s = e.load(forked(e), {.inter_op_parallelism_threads = 1});
+  BOOST_TEST(s.threads().inter_op == 1u);
+  BOOST_TEST(s.threads().intra_op == e.cpu_budget());
+  auto shared = e.load(forked(e), {.inter_op_parallelism_threads = 1, .pool = "ours"});
+  BOOST_CHECK_EXCEPTION(static_cast<void>(e.load(forked(e), {.inter_op_parallelism_threads = 2, .pool = "ours"})), error,
+                        has_code(errc::invalid_argument, "ours"));
+  BOOST_TEST(s.explain("a").find("function 'a'") == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
