@@ -41,8 +41,10 @@ private:
   bool drive(control_flow::action a, worker& here) {
     while (a.what == control_flow::action::kind::run_body) {
       auto& body = step_.cell->bodies[a.body]->slot(owner_.slot);
-      body.open(step_.bodies[a.body], feeds_for(*step_.bodies[a.body], a.values), &owner_, *this);
+      const auto& compiled = owner_.plan->bodies[step_.index][a.body];
+      body.open(compiled, feeds_for(*compiled, a.values), &owner_, *this);
       body.start_only(here);
+      owner_.shared = owner_.shared || body.shared;
       if (body.activities.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return false;
       a = after(body);

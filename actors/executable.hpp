@@ -19,11 +19,11 @@ struct executable_route {
   const executable_step* step;
   std::uint32_t port;
   std::uint16_t output; ///< of the step that it comes from
-  bool last;            ///< the last route of that output: takes the value instead of sharing it
+  std::uint16_t group;  ///< in the first route of an output: how many routes it has; 0 in the others
 };
 
-/// A step of a plan, laid out for firing: what the hot path reads, and nothing else.
-struct executable_step {
+/// A step of a plan, laid out for firing: what the hot path reads, in one cache line.
+struct alignas(64) executable_step {
   enum class kind : std::uint8_t {
     kernel,
     pure_function,
@@ -33,25 +33,27 @@ struct executable_step {
   };
 
   node_cell* cell = nullptr;
-  const prepared_kernel* kernel = nullptr; ///< null: prepared at firing
+  const prepared_kernel* kernel = nullptr; ///< null: a function, or prepared at firing
   const graph_function* function = nullptr;
-  std::uint32_t state_offset = 0; ///< of the node's firing_state in a slot
-  std::uint32_t index = 0;        ///< in the plan's topological order
+  const executable_route* routes = nullptr;
+  const plan_step* planned = nullptr; ///< the rest: constants, types
+  std::uint32_t state_offset = 0;     ///< of the node's firing_state in a slot
+  std::uint32_t index = 0;            ///< in the plan's topological order
   std::uint32_t dynamic_inputs = 0;
+  std::uint32_t route_count = 0;
   std::uint16_t inputs = 0;
   std::uint16_t outputs = 0;
   kind what = kind::kernel;
-  std::span<const executable_route> routes;
-  const plan_step* planned = nullptr; ///< the rest: constants, types, bodies
-  std::vector<std::shared_ptr<const struct executable_plan>> bodies{};
+  bool has_constants = false;
 };
 
 /// A plan bound to the nodes of a runtime. Immutable.
 struct executable_plan {
   std::shared_ptr<const plan> source;
   std::vector<executable_step> steps;
-  std::vector<executable_route> routes;                         ///< of all steps
-  std::vector<std::vector<executable_route>> feed_routes;       ///< by fed edge
+  std::vector<std::vector<std::shared_ptr<const executable_plan>>> bodies; ///< by step; of control flow
+  std::vector<executable_route> routes;                                    ///< of all steps
+  std::vector<std::vector<executable_route>> feed_routes;                  ///< by fed edge
   std::vector<node_cell*> absent_stateful;                      ///< nodes with state that the plan leaves out
   std::shared_ptr<const std::vector<std::string>> result_names; ///< as they were asked for
   bool forks = false;                              ///< several heavy firings may be ready at once

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -13,7 +12,10 @@ namespace sluice {
 /// keeps one and offers the others to idle threads before it starts. Lives on the stack; loops nest.
 class firing_loop {
 public:
-  explicit firing_loop(worker& here) noexcept;
+  /// From this cost on a firing is worth handing to another thread: waking one costs a few microseconds.
+  static constexpr float heavy_ns = 2000;
+
+  explicit firing_loop(worker& here) noexcept : firing_loop(here, of_thread()) {}
   firing_loop(const firing_loop&) = delete;
   firing_loop& operator=(const firing_loop&) = delete;
 
@@ -28,19 +30,29 @@ public:
   [[nodiscard]] bool samples() noexcept { return (++lists_.firings & 63u) == 0; }
 
 private:
-  using item = std::pair<frame*, const executable_step*>;
+  struct item {
+    frame* owner = nullptr;
+    const executable_step* step = nullptr;
+  };
   struct lists {
     std::vector<item> cheap;
     std::vector<item> heavy;
     std::uint32_t firings = 0;
   };
+
+  firing_loop(worker& here, lists& l) noexcept
+    : here_(here), lists_(l), cheap_base_(l.cheap.size()), heavy_base_(l.heavy.size()) {}
+
   static lists& of_thread() noexcept;
+  static void fire(item i, firing_loop& loop) noexcept;
+  void put_off(frame& f, const executable_step& s);
   void offer(item i);
 
   worker& here_;
   lists& lists_;
   const std::size_t cheap_base_;
   const std::size_t heavy_base_;
+  item next_; // the newest cheap one, not in the list yet: in a chain it never gets there
 };
 
 /// Frames that a finished frame has made room for, started by the thread that finished it, one after another,

@@ -50,6 +50,7 @@ void frame::open(std::shared_ptr<const executable_plan> p, std::vector<value> gi
     memory = root->memory;
     number = root->number;
     opened_after_kill = root->opened_after_kill;
+    trace = root->trace;
   }
   feeds = std::move(given);
   plan = std::move(p);
@@ -58,6 +59,7 @@ void frame::open(std::shared_ptr<const executable_plan> p, std::vector<value> gi
   first_failed.store(nothing_failed, std::memory_order_relaxed);
   failure = nullptr;
   activities.store(1, std::memory_order_relaxed);
+  shared = runtime.services().stepped;
   if (bound != plan.get())
     bind_constants();
 }

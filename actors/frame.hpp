@@ -15,6 +15,7 @@
 namespace sluice {
 
 class graph_runtime;
+class tracer;
 struct frame;
 
 /// Hears when a frame has nothing left to fire.
@@ -103,6 +104,10 @@ struct frame final : job {
   intrusive_ptr<frame_memory> memory;  ///< of the root
   std::uint64_t number = 0;            ///< of the root
   std::uint64_t opened_after_kill = 0; ///< how many nodes had been killed when it was opened
+  tracer* trace = nullptr;             ///< of the root; null: not tracing
+  /// Whether another thread may work for the frame. Until then its only thread counts arrivals without atomic
+  /// operations. Set by that thread before it hands anything over, which orders all that came before.
+  bool shared = false;
   std::vector<value> feeds;
   std::vector<value> results;
   std::shared_ptr<const executable_plan> plan; ///< stays bound until another is opened

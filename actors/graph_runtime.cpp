@@ -26,12 +26,14 @@ executable_step::kind kind_of(const graph::node& n) {
   return kind::kernel;
 }
 
-/// What the routes of one value become; the last takes the value.
+/// What the routes of one value become.
 void append_routes(std::vector<executable_route>& to, const std::vector<plan_step::route>& routes,
                    std::uint16_t output, const std::vector<executable_step>& steps) {
-  for (const auto& r : routes)
-    to.push_back(
-        {r.step == plan_step::to_result ? nullptr : &steps[r.step], r.port, output, &r == &routes.back()});
+  auto group = static_cast<std::uint16_t>(routes.size());
+  for (const auto& r : routes) {
+    to.push_back({r.step == plan_step::to_result ? nullptr : &steps[r.step], r.port, output, group});
+    group = 0;
+  }
 }
 
 /// True if what these routes lead to can keep two threads busy. What has not run yet may.
@@ -75,6 +77,7 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
   made->source = std::move(p);
   const auto& compiled = *made->source;
   made->steps.resize(compiled.steps.size());
+  made->bodies.resize(compiled.steps.size());
   std::size_t route_count = 0;
   for (const auto& planned : compiled.steps)
     for (const auto& r : planned.routes)
@@ -94,14 +97,16 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
     s.outputs = static_cast<std::uint16_t>(cell.node->outputs.size());
     s.what = kind_of(*cell.node);
     s.planned = &planned;
+    s.has_constants = !planned.constants.empty();
     for (std::size_t b = 0; b < planned.bodies.size(); ++b)
-      s.bodies.push_back(cell.bodies[b]->bind(planned.bodies[b]));
+      made->bodies[i].push_back(cell.bodies[b]->bind(planned.bodies[b]));
     if (planned.estimated_ns && cell.cost_ns.load(std::memory_order_relaxed) < 0)
       cell.cost_ns.store(static_cast<float>(*planned.estimated_ns), std::memory_order_relaxed);
     const auto first = made->routes.size();
     for (std::size_t output = 0; output < planned.routes.size(); ++output)
       append_routes(made->routes, planned.routes[output], static_cast<std::uint16_t>(output), made->steps);
-    s.routes = {made->routes.data() + first, made->routes.size() - first};
+    s.routes = made->routes.data() + first;
+    s.route_count = static_cast<std::uint32_t>(made->routes.size() - first);
   }
   for (const auto& feed : compiled.feed_routes)
     append_routes(made->feed_routes.emplace_back(), feed, 0, made->steps);
@@ -109,9 +114,10 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
     if (cell.order && compiled.step_of[cell.index] == plan::no_step)
       made->absent_stateful.push_back(&cell);
   const auto forks = [](const auto& routes) { return keeps_two_busy(routes); };
-  made->forks =
-      std::any_of(made->feed_routes.begin(), made->feed_routes.end(), forks) ||
-      std::any_of(made->steps.begin(), made->steps.end(), [&](const auto& s) { return forks(s.routes); });
+  made->forks = std::any_of(made->feed_routes.begin(), made->feed_routes.end(), forks) ||
+                std::any_of(made->steps.begin(), made->steps.end(), [](const auto& s) {
+                  return keeps_two_busy({s.routes, s.route_count});
+                });
   return made;
 }
 

@@ -22,8 +22,9 @@ struct runtime_services {
   std::shared_ptr<executor> threads;
   std::shared_ptr<executor> blocking; ///< for functions that may block
   std::shared_ptr<kernel_cache> kernels;
-  std::atomic<tracer*> trace = nullptr; ///< null: not tracing
+  std::atomic<tracer*> trace = nullptr; ///< null: not tracing; frames look when they are opened
   std::atomic<std::uint64_t> kills = 0; ///< node actors killed so far
+  bool stepped = false;                 ///< each delivery is a job of its own
   unsigned width = 1;                   ///< threads that may join one firing
 };
 

@@ -16,7 +16,7 @@ namespace sluice {
 
 namespace {
 
-using outputs_on_stack = boost::container::small_vector<value, 4>;
+using outputs_on_stack = boost::container::small_vector<value, 2>;
 using clock = std::chrono::steady_clock;
 
 /// The context of a kernel in the runtime: it may complete later.
@@ -126,24 +126,117 @@ completion execute(frame& f, const executable_step& s, std::span<value> inputs, 
   return completion::done;
 }
 
+/// Empties the inputs that arrive; puts back the constants that the kernel took.
+void reset_dynamic_inputs(const executable_step& s, value* inputs) {
+  const auto& constants = s.planned->constants;
+  auto constant = constants.begin();
+  for (std::uint32_t i = 0; i < s.inputs; ++i) {
+    if (constant == constants.end() || constant->port != i)
+      inputs[i].reset();
+    else if (const auto& c = *constant++; inputs[i].empty())
+      inputs[i] = c.constant;
+  }
+}
+
+/// Ends the turn at a node with state; the frame whose turn it is now fires as a job.
+void pass_turn_on(const executable_step& s, worker& here) {
+  if (auto* next = s.cell->order->leave()) {
+    auto& waiting = next->state(s.state_offset);
+    waiting.has_turn = true;
+    here.offer(waiting);
+  }
+}
+
+/// Fails the firing if an output that somebody takes was left empty.
+void check_outputs(frame& f, const executable_step& s, std::span<const value> outputs) {
+  for (std::uint32_t i = 0; i < s.route_count; ++i)
+    if (s.routes[i].group > 0 && outputs[s.routes[i].output].empty()) {
+      f.fail(s.index, std::make_exception_ptr(
+                          error{errc::kernel_failed, "node " + title(*s.cell->node) + " left output " +
+                                                         std::to_string(s.routes[i].output) + " empty"}));
+      return;
+    }
+}
+
 void trace(tracer& t, const frame& f, const executable_step& s, clock::time_point begin,
            clock::time_point end) {
   boost::container::small_vector<std::string_view, 8> consumers;
-  for (const auto& r : s.routes)
-    if (r.step)
-      consumers.push_back(r.step->cell->node->name);
+  for (std::uint32_t i = 0; i < s.route_count; ++i)
+    if (s.routes[i].step)
+      consumers.push_back(s.routes[i].step->cell->node->name);
   t.record({s.cell->node->name, s.cell->node->op, f.number, begin, end},
            {consumers.data(), consumers.size()});
 }
 
+/// Corrects the node's cost by a firing that was timed.
+void note_time(const frame& f, const executable_step& s, clock::time_point begin, clock::time_point end) {
+  const auto ns = std::chrono::duration<float, std::nano>(end - begin).count();
+  const auto before = s.cell->cost_ns.load(std::memory_order_relaxed);
+  s.cell->cost_ns.store(before < 0 ? ns : before + (ns - before) / 4, std::memory_order_relaxed);
+  if (f.trace)
+    trace(*f.trace, f, s, begin, end);
+}
+
 } // namespace
 
-void node_actor::arrive(frame& f, const executable_step& s, std::uint32_t port, value v, firing_loop& loop) {
+void firing_loop::offer(item i) {
+  i.owner->shared = true;
+  i.owner->activities.fetch_add(1,
+                                std::memory_order_relaxed); // this thread's own keeps the frame from ending
+  here_.offer(i.owner->state(i.step->state_offset));
+}
+
+void firing_loop::put_off(frame& f, const executable_step& s) {
+  if (f.runtime.services().stepped)
+    offer({&f, &s});
+  else
+    lists_.heavy.push_back({&f, &s});
+}
+
+inline void firing_loop::ready(frame& f, const executable_step& s) {
+  if (s.cell->cost_ns.load(std::memory_order_relaxed) >= heavy_ns || f.runtime.services().stepped) {
+    put_off(f, s);
+    return;
+  }
+  if (next_.step)
+    lists_.cheap.push_back(next_);
+  next_ = {&f, &s};
+}
+
+inline void firing_loop::fire(item i, firing_loop& loop) noexcept {
+  i.step->cell->actor.load(std::memory_order_acquire)->fire(*i.owner, *i.step, loop);
+}
+
+void firing_loop::drain() noexcept {
+  for (;;) {
+    while (next_.step)
+      fire(std::exchange(next_, {}), *this);
+    if (lists_.cheap.size() > cheap_base_) {
+      next_ = lists_.cheap.back();
+      lists_.cheap.pop_back();
+      continue;
+    }
+    if (lists_.heavy.size() == heavy_base_)
+      return;
+    const auto kept = lists_.heavy[heavy_base_];
+    for (auto i = heavy_base_ + 1; i < lists_.heavy.size(); ++i)
+      offer(lists_.heavy[i]);
+    lists_.heavy.resize(heavy_base_);
+    fire(kept, *this);
+  }
+}
+
+inline void node_actor::arrive(frame& f, const executable_step& s, std::uint32_t port, value v,
+                               firing_loop& loop) {
   auto& state = f.state(s.state_offset);
   state.inputs()[port] = std::move(v);
   if (s.dynamic_inputs > 1) {
-    // Releases the input just stored, and acquires all others for whoever completes the count.
-    if (state.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != s.dynamic_inputs)
+    auto count = state.arrived.load(std::memory_order_relaxed) + 1;
+    if (!f.shared)
+      state.arrived.store(count, std::memory_order_relaxed);
+    else // Releases the input just stored, and acquires all others for whoever completes the count.
+      count = state.arrived.fetch_add(1, std::memory_order_acq_rel) + 1;
+    if (count != s.dynamic_inputs)
       return;
     // The next arrival here is in another frame of this slot, ordered after this one by its quiescence.
     state.arrived.store(0, std::memory_order_relaxed);
@@ -151,12 +244,31 @@ void node_actor::arrive(frame& f, const executable_step& s, std::uint32_t port, 
   loop.ready(f, s);
 }
 
+inline void send(frame& f, std::span<const executable_route> routes, std::span<value> values,
+                 firing_loop& loop) noexcept {
+  const value_body* shared = nullptr;
+  for (const auto& r : routes) {
+    if (r.group > 0) {
+      shared = values[r.output].release();
+      if (shared && r.group > 1)
+        shared->add_references(r.group - 1u);
+    }
+    auto v = value::adopt(shared);
+    if (r.step)
+      r.step->cell->actor.load(std::memory_order_acquire)->arrive(f, *r.step, r.port, std::move(v), loop);
+    else
+      f.results[r.port] = std::move(v);
+  }
+}
+
 void node_actor::fire(frame& f, const executable_step& s, firing_loop& loop) noexcept {
   auto& state = f.state(s.state_offset);
+  auto& cell = *s.cell;
   if (s.what == executable_step::kind::stateful_function && !std::exchange(state.has_turn, false)) {
-    // Whoever gives the turn later finds the activity already counted.
+    // Whoever gives the turn later finds the activity already counted, and may do so on another thread.
+    f.shared = true;
     f.activities.fetch_add(1, std::memory_order_relaxed);
-    if (!cell_.order->enter(f.number, &f))
+    if (!cell.order->enter(f.number, &f))
       return;
     f.activities.fetch_sub(1, std::memory_order_relaxed);
   }
@@ -165,22 +277,15 @@ void node_actor::fire(frame& f, const executable_step& s, firing_loop& loop) noe
   auto how = completion::done;
   if (!(f.poisoned() && f.skips(s, inputs))) {
     try {
-      if (cell_.killed.load(std::memory_order_acquire) > f.opened_after_kill)
+      if (cell.killed.load(std::memory_order_acquire) > f.opened_after_kill)
         throw error{errc::node_down, "its actor was killed"};
-      auto* const t = f.runtime.services().trace.load(std::memory_order_relaxed);
-      const auto timed = t || loop.samples() || cell_.cost_ns.load(std::memory_order_relaxed) < 0;
+      const auto timed = f.trace || loop.samples() || cell.cost_ns.load(std::memory_order_relaxed) < 0;
       const auto begin = timed ? clock::now() : clock::time_point{};
       how = execute(f, s, inputs, {outputs.data(), outputs.size()}, loop.here());
-      if (timed) {
-        const auto end = clock::now();
-        const auto ns = std::chrono::duration<float, std::nano>(end - begin).count();
-        const auto before = cell_.cost_ns.load(std::memory_order_relaxed);
-        cell_.cost_ns.store(before < 0 ? ns : before + (ns - before) / 4, std::memory_order_relaxed);
-        if (t)
-          trace(*t, f, s, begin, end);
-      }
+      if (timed)
+        note_time(f, s, begin, clock::now());
     } catch (...) {
-      f.fail(s.index, named_failure(*cell_.node));
+      f.fail(s.index, named_failure(*cell.node));
       for (auto& v : outputs)
         v.reset();
     }
@@ -189,44 +294,19 @@ void node_actor::fire(frame& f, const executable_step& s, firing_loop& loop) noe
     finish_firing(f, s, {outputs.data(), outputs.size()}, loop);
 }
 
-void finish_firing(frame& f, const executable_step& s, std::span<value> outputs, firing_loop& loop) noexcept {
-  auto& state = f.state(s.state_offset);
-  auto* const inputs = state.inputs();
-  if (s.planned->constants.empty()) {
+inline void finish_firing(frame& f, const executable_step& s, std::span<value> outputs,
+                          firing_loop& loop) noexcept {
+  auto* const inputs = f.state(s.state_offset).inputs();
+  if (s.has_constants)
+    reset_dynamic_inputs(s, inputs);
+  else
     for (std::size_t i = 0; i < s.inputs; ++i)
       inputs[i].reset();
-  } else {
-    auto constant = s.planned->constants.begin();
-    for (std::uint32_t i = 0; i < s.inputs; ++i) {
-      if (constant == s.planned->constants.end() || constant->port != i)
-        inputs[i].reset();
-      else if (const auto& c = *constant++; inputs[i].empty())
-        inputs[i] = c.constant;
-    }
-  }
-  if (s.what == executable_step::kind::stateful_function) {
-    if (auto* next = s.cell->order->leave()) {
-      auto& waiting = next->state(s.state_offset);
-      waiting.has_turn = true;
-      loop.here().offer(waiting);
-    }
-  }
-  if (!f.poisoned()) {
-    for (const auto& r : s.routes)
-      if (outputs[r.output].empty()) {
-        f.fail(s.index, std::make_exception_ptr(
-                            error{errc::kernel_failed, "node " + title(*s.cell->node) + " left output " +
-                                                           std::to_string(r.output) + " empty"}));
-        break;
-      }
-  }
-  for (const auto& r : s.routes) {
-    auto v = r.last ? std::move(outputs[r.output]) : outputs[r.output];
-    if (r.step)
-      r.step->cell->actor.load(std::memory_order_acquire)->arrive(f, *r.step, r.port, std::move(v), loop);
-    else
-      f.results[r.port] = std::move(v);
-  }
+  if (s.what == executable_step::kind::stateful_function)
+    pass_turn_on(s, loop.here());
+  if (!f.poisoned())
+    check_outputs(f, s, outputs);
+  send(f, {s.routes, s.route_count}, outputs, loop);
 }
 
 void node_actor::enqueue(caf::mailbox_element_ptr message, caf::execution_unit* unit) {

@@ -56,6 +56,10 @@ private:
   const std::weak_ptr<host> host_;
 };
 
+/// Sends values along routes of `f`, each to all of its consumers.
+void send(frame& f, std::span<const executable_route> routes, std::span<value> values,
+          firing_loop& loop) noexcept;
+
 /// Ends a firing: sends outputs on, leaves the node's slot as it was found. For firings that completed
 /// elsewhere too.
 void finish_firing(frame& f, const executable_step& s, std::span<value> outputs, firing_loop& loop) noexcept;

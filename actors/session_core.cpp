@@ -48,9 +48,8 @@ struct external_delivery final : job {
       for (const auto& direct : to.plan->source->direct)
         if (direct.fed == to.plan->source->fed[position].edge)
           to.results[direct.result] = content;
-      for (const auto& route : to.plan->feed_routes[position])
-        route.step->cell->actor.load(std::memory_order_acquire)
-            ->arrive(to, *route.step, route.port, content, loop);
+      auto given = content;
+      send(to, to.plan->feed_routes[position], {&given, 1}, loop);
       loop.drain();
     }
     to.release(here);
@@ -97,6 +96,7 @@ session_core::session_core(session_setup setup, caf::actor_system& system)
               .threads = setup_.threads,
               .blocking = setup_.blocking,
               .kernels = std::make_shared<kernel_cache>(setup_.operators),
+              .stepped = setup_.threads->stepped(),
               .width = setup_.intra_op},
     runtime_(setup_.model, services_, setup_.window),
     constants_(fold_constants(*setup_.model, *setup_.operators, memory::heap())),
@@ -248,6 +248,8 @@ frame* session_core::try_open(run_state& r) {
 
 void session_core::open(frame& f, run_state& r) {
   f.open(r.plan, std::move(r.feeds), nullptr, *this);
+  f.trace = services_.trace.load(std::memory_order_acquire);
+  f.shared = f.shared || !r.external.empty();
   f.activities.fetch_add(static_cast<std::uint32_t>(r.external.size()), std::memory_order_relaxed);
   for (auto* cell : r.plan->absent_stateful)
     if (auto* next = cell->order->skip(f.number)) {

@@ -39,8 +39,8 @@ struct session_setup {
 ///
 /// @threadsafe all members.
 class SLUICE_API session_core final : public frame_listener,
-                           public node_actor::host,
-                           public std::enable_shared_from_this<session_core> {
+                                      public node_actor::host,
+                                      public std::enable_shared_from_this<session_core> {
 public:
   session_core(session_setup setup, caf::actor_system& system);
   ~session_core();

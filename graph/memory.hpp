@@ -22,6 +22,9 @@ public:
   /// True if the caller's reference is the only one. Acquires what earlier owners wrote.
   [[nodiscard]] bool unique() const noexcept { return references_.load(std::memory_order_acquire) == 1; }
 
+  /// Counts `n` references more at once, made from one that exists; each must be adopted by a pointer.
+  void add_references(std::uint32_t n) const noexcept { references_.fetch_add(n, std::memory_order_relaxed); }
+
 protected:
   ref_counted() noexcept = default;
   ~ref_counted() = default;

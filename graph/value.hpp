@@ -102,6 +102,13 @@ public:
 
   void reset() noexcept { body_.reset(); }
 
+  /// Gives the reference up to whoever adopts it; null if empty.
+  [[nodiscard]] const value_body* release() noexcept { return body_.detach(); }
+  /// Takes a reference that was counted before.
+  [[nodiscard]] static value adopt(const value_body* counted) noexcept {
+    return value{intrusive_ptr<const value_body>{counted, false}};
+  }
+
 private:
   void expect(value_kind k) const;
   void expect_object(std::type_index t) const;
