@@ -51,6 +51,20 @@ constexpr std::array<std::pair<std::string_view, int>, 13> changed_later = {{
     {"Swish", 25},
 }};
 
+/// Whether ONNX's builders of definitions may be called: they follow pointers without a look where types are
+/// unknown, and where a body does not fit its node.
+bool can_expand(const onnx::NodeProto& call, const std::vector<onnx::TypeProto>& input_types) {
+  for (int i = 0; i < call.input_size(); ++i)
+    if (!call.input(i).empty() &&
+        input_types[static_cast<std::size_t>(i)].value_case() == onnx::TypeProto::VALUE_NOT_SET)
+      return false;
+  const auto& attributes = call.attribute();
+  return std::all_of(attributes.begin(), attributes.end(), [&](const onnx::AttributeProto& a) {
+    return !a.has_g() ||
+           (a.g().input_size() == call.input_size() && a.g().output_size() == call.output_size());
+  });
+}
+
 bool outdated(const op_schema& schema, int opset) {
   return schema.domain.empty() &&
          std::any_of(changed_later.begin(), changed_later.end(), [&](const auto& change) {
@@ -144,6 +158,8 @@ const function_body* catalog::fixed_definition(const onnx::OpSchema& schema, int
 
 const function_body* catalog::expand(const onnx::OpSchema& schema, const onnx::NodeProto& call,
                                      const std::vector<onnx::TypeProto>& input_types, int opset) {
+  if (!can_expand(call, input_types))
+    return nullptr;
   auto& nodes = owned_.emplace_back();
   try {
     schema.Verify(call);

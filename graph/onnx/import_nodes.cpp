@@ -342,10 +342,9 @@ const function_body& importer::definition(const onnx::NodeProto& n, const attrib
   }
   const auto* body = catalog_->expand(*found.schema, complete, types, opset);
   if (!body)
-    throw unsupported_operators{
-        "the model",
-        {{n.op_type(), domain_of(n.domain()), opset, 1, n.name(),
-          found.reason + ", and its inputs' types are not known enough to use others"}}};
+    throw unsupported_operators{"the model",
+                                {{n.op_type(), domain_of(n.domain()), opset, 1, n.name(),
+                                  found.reason + ", and ONNX's definition does not apply to its inputs"}}};
   return *body;
 }
 
