@@ -9,6 +9,10 @@ const value& op_view::constant(std::size_t i) const noexcept {
   return i < constants_.size() ? constants_[i] : unknown;
 }
 
+void op_view::left_out(std::size_t i) {
+  throw error{errc::invalid_graph, "input " + std::to_string(i) + " is needed, but left out"};
+}
+
 std::optional<std::vector<std::int64_t>> op_view::constant_integers(std::size_t i) const {
   const auto& v = constant(i);
   if (v.empty())

@@ -41,10 +41,14 @@ public:
   [[nodiscard]] std::size_t captures() const noexcept { return captures_; }
   [[nodiscard]] bool has_input(std::size_t i) const noexcept { return i < types_.size() && types_[i]; }
 
-  /// Only if has_input(i).
-  [[nodiscard]] const value_type& input(std::size_t i) const noexcept { return *types_[i]; }
-  [[nodiscard]] element_type element(std::size_t i) const noexcept { return types_[i]->element(); }
-  [[nodiscard]] const partial_shape& shape(std::size_t i) const noexcept { return types_[i]->shape(); }
+  /// What is known of input `i`. Each throws errc::invalid_graph if the node leaves it out.
+  [[nodiscard]] const value_type& input(std::size_t i) const {
+    if (!has_input(i))
+      left_out(i);
+    return *types_[i];
+  }
+  [[nodiscard]] element_type element(std::size_t i) const { return input(i).element(); }
+  [[nodiscard]] const partial_shape& shape(std::size_t i) const { return input(i).shape(); }
 
   /// The value of input `i` if it is known before data flows (a weight, a folded shape); empty otherwise.
   [[nodiscard]] const value& constant(std::size_t i) const noexcept;
@@ -53,6 +57,8 @@ public:
   [[nodiscard]] std::optional<std::vector<std::int64_t>> constant_integers(std::size_t i) const;
 
 private:
+  [[noreturn]] static void left_out(std::size_t i);
+
   const attribute_map& attributes_;
   const int opset_;
   const std::span<const value_type* const> types_;

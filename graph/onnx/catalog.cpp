@@ -34,28 +34,41 @@ std::string key_of(const google::protobuf::Message& m, int overload_field, const
   return key;
 }
 
-/// Operators of ONNX's own domain whose meaning (not only their element types) changed after opset 18.
-constexpr std::array<std::pair<std::string_view, int>, 13> changed_later = {{
+/// Operators of ONNX's own domain whose meaning (not only their element types) changed after opset 18, by
+/// ONNX's changelog up to the newest opset that it lists.
+constexpr int newest_known_opset = 28;
+constexpr std::array<std::pair<std::string_view, int>, 8> changed_later = {{
     {"AveragePool", 19},
-    {"Cast", 24},
-    {"DequantizeLinear", 21},
     {"DFT", 20},
+    {"DequantizeLinear", 21},
     {"GridSample", 20},
     {"GroupNormalization", 21},
     {"Pad", 19},
     {"QuantizeLinear", 21},
     {"Resize", 19},
-    {"TopK", 24},
-    {"Attention", 24},
-    {"RotaryEmbedding", 24},
-    {"Swish", 25},
 }};
+
+/// Whether ONNX's builders of definitions may be called: they follow pointers without a look where types are
+/// unknown, and where a body does not fit its node.
+bool can_expand(const onnx::NodeProto& call, const std::vector<onnx::TypeProto>& input_types) {
+  for (int i = 0; i < call.input_size(); ++i)
+    if (!call.input(i).empty() &&
+        input_types[static_cast<std::size_t>(i)].value_case() == onnx::TypeProto::VALUE_NOT_SET)
+      return false;
+  const auto& attributes = call.attribute();
+  return std::all_of(attributes.begin(), attributes.end(), [&](const onnx::AttributeProto& a) {
+    return !a.has_g() ||
+           (a.g().input_size() == call.input_size() && a.g().output_size() == call.output_size());
+  });
+}
 
 bool outdated(const op_schema& schema, int opset) {
   return schema.domain.empty() &&
-         std::any_of(changed_later.begin(), changed_later.end(), [&](const auto& change) {
-           return change.first == schema.name && opset >= change.second && schema.since_opset < change.second;
-         });
+         (opset > newest_known_opset ||
+          std::any_of(changed_later.begin(), changed_later.end(), [&](const auto& change) {
+            return change.first == schema.name && opset >= change.second &&
+                   schema.since_opset < change.second;
+          }));
 }
 
 } // namespace
@@ -112,7 +125,8 @@ resolution catalog::resolve(const onnx::NodeProto& n, int opset) {
       result.what = resolution::kind::registered;
       return result;
     }
-    result.reason = "known only as of opset " + std::to_string(schema->since_opset);
+    result.reason = "known only as it was at opset " +
+                    std::to_string(opset > newest_known_opset ? newest_known_opset : schema->since_opset);
     return result;
   }
   result.reason = operators_.knows(domain, n.op_type()) ? "not known for this opset" : "unknown operator";
@@ -144,6 +158,8 @@ const function_body* catalog::fixed_definition(const onnx::OpSchema& schema, int
 
 const function_body* catalog::expand(const onnx::OpSchema& schema, const onnx::NodeProto& call,
                                      const std::vector<onnx::TypeProto>& input_types, int opset) {
+  if (!can_expand(call, input_types))
+    return nullptr;
   auto& nodes = owned_.emplace_back();
   try {
     schema.Verify(call);

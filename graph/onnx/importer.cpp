@@ -1,22 +1,6 @@
 #include <sluice/graph/onnx/importer.hpp>
 
-#include <sluice/graph/collections.hpp>
-
-#include <algorithm>
-
 namespace sluice::proto {
-
-namespace {
-
-[[noreturn]] void malformed(const std::string& why) {
-  throw error{errc::invalid_model, why};
-}
-
-[[noreturn]] void unsupported(const std::string& why) {
-  throw error{errc::unsupported, why};
-}
-
-} // namespace
 
 std::string name_pool::fresh(const std::string& stem) {
   return !reserved_.contains(stem) && claim(stem) ? stem : numbered(stem);

@@ -259,6 +259,24 @@ BOOST_AUTO_TEST_CASE(attributes_of_no_known_type_are_refused) {
   check_refused(c, errc::invalid_model, {"Constant 'c'"});
 }
 
+BOOST_AUTO_TEST_CASE(bodies_that_do_not_fit_their_operator_are_refused) {
+  const auto node = [](const std::string& call, const std::string& body) {
+    auto m = model_with("g (float[1] x) => (float[1] y) { " + call + " <body = b " + body + "> }");
+    auto& type = *m.mutable_graph()->mutable_input(0)->mutable_type();
+    const auto item = type;
+    *type.mutable_sequence_type()->mutable_elem_type() = item;
+    return m;
+  };
+  load(node("y = SequenceMap (x)", "(float[1] i) => (float[1] o) { o = Neg(i) }"));
+  for (const auto& m :
+       {node("y = SequenceMap (x)", "(float[1] i, float[1] j) => (float[1] o) { o = Neg(i) }"),
+        node("y, z = SequenceMap (x)", "(float[1] i) => (float[1] o) { o = Neg(i) }"),
+        node("y = SequenceMap (x)", "() => (float[1] o) { o = Neg(x) }")})
+    check_refused(m, errc::unsupported, {"SequenceMap", "does not apply"});
+  check_refused(model_with("g (float[1] x) => (float[1] y) { z = Relu(x) y = SequenceMap(z) }"),
+                errc::unsupported, {"SequenceMap", "does not apply"});
+}
+
 BOOST_AUTO_TEST_CASE(opsets_that_make_no_sense_are_refused) {
   auto m = model_with("g (float[1] x) => (float[1] y) { y = Relu(x) }");
   for (const auto version : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 40}) {

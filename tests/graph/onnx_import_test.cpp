@@ -278,6 +278,9 @@ BOOST_AUTO_TEST_CASE(versions_of_operators_that_are_not_known_are_unsupported) {
   BOOST_TEST(loaded(model_with("g (float[1] x) => (float[1] y) { y = Relu(x) }", 21)).graph->nodes().size() ==
              1);
 
+  BOOST_CHECK_EXCEPTION(loaded(model_with("g (float[1] x) => (float[1] y) { y = Relu(x) }", 1000)), error,
+                        says(errc::unsupported, {"Relu (opset 1000", "known only as it was at opset 28"}));
+
   auto late = std::make_shared<op_registry>();
   op_schema relu;
   relu.name = "Relu";

@@ -44,6 +44,10 @@ BOOST_AUTO_TEST_CASE(a_view_gives_integers_of_constants_and_knows_what_is_left_o
   BOOST_TEST(op.has_input(0));
   BOOST_TEST(!op.has_input(1));
   BOOST_TEST(!op.has_input(3));
+  for (const auto missing : {std::size_t{1}, std::size_t{3}})
+    BOOST_CHECK_EXCEPTION((void)op.shape(missing), error, [](const error& e) {
+      return e.code() == errc::invalid_graph && std::string{e.what()}.find("left out") != std::string::npos;
+    });
   BOOST_TEST((*op.constant_integers(0) == std::vector<std::int64_t>{4, -1}));
   BOOST_TEST((*op.constant_integers(2) == std::vector<std::int64_t>{7}));
   BOOST_TEST(!op.constant_integers(1).has_value());
