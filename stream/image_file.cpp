@@ -17,6 +17,7 @@ namespace sluice {
 namespace {
 
 constexpr std::int64_t most_pixels = std::int64_t{1} << 26; // a picture of 1 GiB as RGBA floats
+constexpr std::size_t most_pixels_per_byte = 10'000; // deflate packs 8 pixels of one bit 1,032 times over
 
 /// Where height, width and channels are in a shape.
 struct image_extents {
@@ -94,6 +95,7 @@ public:
   explicit picture_file(const std::filesystem::path& path) : path_(path), bytes_(read_file(path)) {
     if (bytes_.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
       throw bad_file(path, "it is too large for an image");
+    check_png_chunks();
   }
 
   [[nodiscard]] image_size size() const {
@@ -103,6 +105,9 @@ public:
     if (s.width < 1 || s.height < 1 || std::int64_t{s.width} * s.height > most_pixels)
       throw bad_file(path_, "its size of " + std::to_string(s.width) + " x " + std::to_string(s.height) +
                                 " pixels is out of range");
+    if (static_cast<std::size_t>(s.width) * static_cast<std::size_t>(s.height) / most_pixels_per_byte >
+        bytes_.size())
+      throw bad_file(path_, "it says that it is larger than the file can hold");
     return s;
   }
 
@@ -124,6 +129,23 @@ public:
   }
 
 private:
+  /// Each chunk of a PNG must lie in the file: stb allocates what a chunk says before it reads it.
+  void check_png_chunks() const {
+    constexpr std::string_view signature = "\x89PNG\r\n\x1a\n";
+    constexpr std::size_t around = 12; // bytes of a chunk besides its content: length, type, checksum
+    if (!std::string_view{bytes_}.starts_with(signature))
+      return;
+    for (auto at = signature.size();
+         at + around <= bytes_.size() && bytes_.compare(at + 4, 4, "IEND") != 0;) {
+      std::size_t length = 0;
+      for (std::size_t i = 0; i < 4; ++i)
+        length = length << 8 | static_cast<unsigned char>(bytes_[at + i]);
+      if (length > bytes_.size() - at - around)
+        throw bad_file(path_, "it is not a well-formed image (a part is longer than the file)");
+      at += around + length;
+    }
+  }
+
   [[nodiscard]] const stbi_uc* data() const { return reinterpret_cast<const stbi_uc*>(bytes_.data()); }
   [[nodiscard]] int length() const { return static_cast<int>(bytes_.size()); }
 

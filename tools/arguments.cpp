@@ -131,9 +131,13 @@ void add_bench(CLI::App& app, bench_arguments& a, action& chosen) {
   sub.add_option("--seconds", a.seconds, "Measure for so long")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  sub.add_option("--callers", a.callers, "Threads that run the model at the same time")
+  auto* callers = sub.add_option("--callers", a.callers,
+                                 "Threads that run the model at the same time, each waiting for its result")
+                      ->check(CLI::Range(1, 1024))
+                      ->capture_default_str();
+  sub.add_option("--in-flight", a.in_flight, "Keep so many asynchronous runs under way instead")
       ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+      ->excludes(callers);
   sub.add_option("--json", a.json, "Write the results as JSON; - is standard output")->type_name("FILE");
   add_execution(sub, a.execution);
   add_trace(sub, a.execution);

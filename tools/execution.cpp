@@ -1,47 +1,114 @@
 #include <tools/execution.hpp>
 
-#include <tools/exit_code.hpp>
+#include <tools/console.hpp>
 
+#include <sluice/actors/engine.hpp>
 #include <sluice/ops/operators.hpp>
-#include <sluice/scheduler/evaluate.hpp>
+
+#include <chrono>
+#include <fstream>
 
 namespace sluice::tools {
 
-struct loaded_model::engine_part {};
-struct graph_executor::engine_part {};
+namespace {
 
-loaded_model::loaded_model(const std::filesystem::path& file, const execution_options&)
-  : model_(read_model(file)), engine_(std::make_unique<engine_part>()) {}
+session_options options_of(const execution_options& o, std::string name) {
+  return {.name = std::move(name),
+          .intra_op_parallelism_threads = o.intra_op_threads,
+          .inter_op_parallelism_threads = o.inter_op_threads};
+}
+
+feeds feeds_of(const named_values& values) {
+  feeds f;
+  for (const auto& [name, v] : values)
+    f.set(name, v);
+  return f;
+}
+
+} // namespace
+
+struct loaded_model::engine_part {
+  engine runtime;
+  sluice::session session;
+
+  engine_part(std::shared_ptr<const sluice::graph> g, const execution_options& o, std::string name)
+    : session(runtime.load(std::move(g), options_of(o, std::move(name)))) {}
+};
+
+loaded_model::loaded_model(const std::filesystem::path& file, const execution_options& options)
+  : options_(options) {
+  const auto start = std::chrono::steady_clock::now();
+  model_ = load_onnx_model(file, known_operators());
+  engine_ = std::make_unique<engine_part>(model_.graph, options, file.stem().string());
+  const auto took =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
+  log(log_level::info, "'" + file.string() + "' with " + std::to_string(graph().nodes().size()) +
+                           " nodes was loaded in " + std::to_string(took.count()) + " ms; " +
+                           std::to_string(inter_op_threads()) + " firings may run at once, " +
+                           std::to_string(intra_op_threads()) + " threads may join one");
+  for (const auto& note : model_.info.notes)
+    log(log_level::info, note);
+  if (!options.trace.empty())
+    engine_->session.start_trace();
+}
 
 loaded_model::~loaded_model() = default;
 
-named_values loaded_model::run(const named_values& feeds, std::span<const std::string>) {
-  std::vector<value> inputs;
-  for (const auto e : model_.graph->inputs())
-    inputs.push_back(feeds.at(model_.graph->at_edge(e).name));
-  const auto outputs = evaluate(*standard_operators(), *model_.graph, inputs);
-  named_values results;
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    results.emplace(model_.graph->output_names()[i], outputs[i]);
-  return results;
+unsigned loaded_model::intra_op_threads() const {
+  return engine_->session.threads().intra_op;
+}
+unsigned loaded_model::inter_op_threads() const {
+  return engine_->session.threads().inter_op;
 }
 
-graph_executor::graph_executor(const execution_options&) : engine_(std::make_unique<engine_part>()) {}
+named_values loaded_model::run(const named_values& feeds, std::span<const std::string> fetch) {
+  const auto results = engine_->session.run(feeds_of(feeds), {.fetch = {fetch.begin(), fetch.end()}});
+  named_values named;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    named.emplace(results.name(i), results.at(i));
+  return named;
+}
+
+void loaded_model::start(const named_values& feeds, std::function<void(std::exception_ptr)> done) {
+  auto pending = engine_->session.run_async(feeds_of(feeds));
+  pending.then([done](const values&) { done(nullptr); },
+               [done](const error& e) { done(std::make_exception_ptr(e)); });
+}
+
+void loaded_model::write_trace() const {
+  if (options_.trace.empty())
+    return;
+  std::ofstream out{options_.trace};
+  engine_->session.write_trace(out);
+  if (!out.flush())
+    throw error{errc::io_failed, "'" + options_.trace + "' cannot be written"};
+}
+
+struct graph_executor::engine_part {
+  engine runtime;
+  const execution_options options;
+};
+
+graph_executor::graph_executor(const execution_options& options)
+  : engine_(new engine_part{.runtime = engine{}, .options = options}) {}
 
 graph_executor::~graph_executor() = default;
 
 graph_runner graph_executor::open(std::shared_ptr<const graph> g) const {
-  return [g = std::move(g)](std::span<const value> inputs) {
-    return evaluate(*standard_operators(), *g, inputs);
+  std::vector<std::string> names;
+  for (const auto e : g->inputs())
+    names.push_back(g->at_edge(e).name);
+  auto s = engine_->runtime.load(std::move(g), options_of(engine_->options, {}));
+  return [s, names](std::span<const value> inputs) mutable {
+    feeds f;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      f.set(names[i], inputs[i]);
+    return std::move(s.run(std::move(f)).items());
   };
 }
 
 std::shared_ptr<const op_registry> known_operators() {
   return standard_operators()->schemas();
-}
-
-onnx_model read_model(const std::filesystem::path& file) {
-  return load_onnx_model(file, known_operators());
 }
 
 } // namespace sluice::tools

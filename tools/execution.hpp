@@ -5,7 +5,9 @@
 #include <tools/conformance/onnx_case.hpp>
 #include <tools/feeds/feeds.hpp>
 
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,18 +25,29 @@ struct execution_options {
 /// A model that is loaded and ready to run.
 class loaded_model {
 public:
-  /// Throws command_error or `error`, naming the file.
+  /// Throws `error`, naming the file.
   loaded_model(const std::filesystem::path& file, const execution_options& options);
   ~loaded_model();
 
   [[nodiscard]] const sluice::graph& graph() const noexcept { return *model_.graph; }
   [[nodiscard]] const model_info& info() const noexcept { return model_.info; }
+  /// The parallelism in force.
+  [[nodiscard]] unsigned intra_op_threads() const;
+  [[nodiscard]] unsigned inter_op_threads() const;
 
   /// Runs the model once. `fetch` names values of the graph; empty: its outputs. @threadsafe
   [[nodiscard]] named_values run(const named_values& feeds, std::span<const std::string> fetch = {});
 
+  /// Starts a run and calls `done` when it has ended, with what went wrong or null; on a worker, or here if
+  /// it cannot start. @threadsafe
+  void start(const named_values& feeds, std::function<void(std::exception_ptr)> done);
+
+  /// Writes the trace, if one was asked for. Throws errc::io_failed.
+  void write_trace() const;
+
 private:
   struct engine_part;
+  const execution_options options_;
   onnx_model model_;
   std::unique_ptr<engine_part> engine_;
 };
@@ -54,8 +67,5 @@ private:
 
 /// The operators that models may use.
 [[nodiscard]] std::shared_ptr<const op_registry> known_operators();
-
-/// Reads a model file without making it ready to run. Throws `error`, naming the file.
-[[nodiscard]] onnx_model read_model(const std::filesystem::path& file);
 
 } // namespace sluice::tools

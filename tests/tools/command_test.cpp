@@ -101,6 +101,14 @@ BOOST_AUTO_TEST_CASE(a_model_is_run_and_its_outputs_shown_or_written) {
               exit_code::success));
   BOOST_TEST(c.output().empty());
   BOOST_TEST(load_npy(c.path("out.npy")).tensor().data<float>()[2] == 5.0f);
+  BOOST_TEST((c.run({"run", "@model.onnx", "-i", "3,4", "--fetch", "x"}) == exit_code::success));
+  BOOST_TEST(c.output() == "x  float32[2]\n  3 4\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_trace_is_written_where_it_is_asked_for) {
+  command_line c;
+  BOOST_TEST((c.run({"run", "@model.onnx", "-i", "1", "--trace", "@trace.json"}) == exit_code::success));
+  BOOST_TEST(read_file(c.path("trace.json")).find("traceEvents") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_model_is_inspected_even_if_it_cannot_be_run) {
@@ -118,6 +126,10 @@ BOOST_AUTO_TEST_CASE(a_model_is_measured) {
                      "-"}) == exit_code::success));
   BOOST_TEST(c.output().find("\"runs\": 20") != std::string::npos);
   BOOST_TEST(c.output().find("\"p99\"") != std::string::npos);
+  BOOST_TEST((c.run({"bench", "@model.onnx", "--runs", "20", "--in-flight", "3", "--json", "-"}) ==
+              exit_code::success));
+  BOOST_TEST(c.output().find("\"in_flight\": 3") != std::string::npos);
+  BOOST_TEST(c.output().find("\"runs\": 20") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(test_folders_are_run_and_failures_change_the_exit_code) {
@@ -155,12 +167,14 @@ BOOST_AUTO_TEST_CASE(every_wrong_line_gives_one_sentence_and_its_exit_code) {
       {{"run", "@model.onnx", "-i", "1,2", "-o", "@y.txt"}, usage, "y.txt"},
       {{"run", "@model.onnx", "-i", "1,2", "-o", "@no/y.npy"}, bad_file, "no/y.npy"},
       {{"run", "@model.onnx", "-i", "1,2", "--fetch", "q"}, usage, "q"},
+      {{"run", "@model.onnx", "-i", "1,2", "--trace", "@no/t.json"}, bad_file, "no/t.json"},
       {{"run", "@absent.onnx", "-i", "1"}, bad_file, "absent.onnx"},
       {{"run", "@broken.onnx", "-i", "1"}, bad_file, "broken.onnx"},
       {{"run", "@odd.onnx", "-i", "1"}, unsupported, "Nonsense"},
       {{"inspect", "@model.onnx", "--dot", "@no/g.dot"}, bad_file, "g.dot"},
       {{"bench", "@model.onnx", "--seconds", "-1"}, usage, "--seconds"},
       {{"bench", "@model.onnx", "--runs", "1", "--json", "@no/r.json"}, bad_file, "r.json"},
+      {{"bench", "@model.onnx", "--callers", "2", "--in-flight", "2"}, usage, "--in-flight"},
       {{"test"}, usage, "folders is required"},
       {{"test", "@nowhere"}, bad_file, "nowhere"},
       {{"test", "@model.onnx"}, bad_file, "model.onnx"},

@@ -42,8 +42,9 @@ struct bench_arguments {
   std::size_t warm_up = 10;
   std::size_t runs = 0; ///< 0: as many as fit into `seconds`
   double seconds = 3;
-  unsigned callers = 1; ///< threads that call run()
-  std::string json;     ///< file to write, "-" for standard output
+  unsigned callers = 1;   ///< threads that call run()
+  unsigned in_flight = 0; ///< runs under way at once by run_async(), in place of callers; 0: none
+  std::string json;       ///< file to write, "-" for standard output
 };
 exit_code bench(const bench_arguments& a);
 

@@ -59,7 +59,7 @@ void print_operators(const model_summary& s) {
   t.print(std::cout);
   if (s.without_cost > 0)
     std::cout << "Not in these sums: " << s.without_cost << (s.without_cost == 1 ? " node" : " nodes")
-              << " whose shapes depend on data or that stand in a body of control flow.\n";
+              << " whose shapes depend on data. Bodies of control flow count once.\n";
 }
 
 void print_missing(const std::vector<unsupported_operator>& missing) {

@@ -22,6 +22,7 @@ exit_code run(const run_arguments& a) {
     results = model.run(feeds, a.fetch);
     line.set(i + 1);
   }
+  model.write_trace();
   files.write(results);
   if (files.empty())
     for (const auto& name : names)

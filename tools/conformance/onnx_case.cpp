@@ -4,6 +4,7 @@
 
 #include <sluice/graph/onnx_import.hpp>
 #include <sluice/graph/onnx_tensor.hpp>
+#include <sluice/graph/tensor.hpp>
 
 #include <algorithm>
 #include <array>
@@ -48,6 +49,22 @@ bool is_random(const graph& g) {
   });
 }
 
+/// `v` as the model declares it. ONNX's tests keep bfloat16 as the uint16 of its bits, because numpy has no
+/// such type.
+value as_declared(const value& v, const value_type& declared) {
+  if (!declared.is_tensor() || declared.element() != element_type::bfloat16 || !v.is(value_kind::tensor) ||
+      v.tensor().type() != element_type::uint16)
+    return v;
+  const auto bits = v.tensor().data<std::uint16_t>();
+  auto t = tensor::make(element_type::bfloat16, v.tensor().shape());
+  std::transform(bits.begin(), bits.end(), t->data<bfloat16>().begin(), [](std::uint16_t b) {
+    bfloat16 x;
+    x.bits = b;
+    return x;
+  });
+  return t;
+}
+
 /// Values of the files of a data set, one for each of the graph's edges named by `edges`, as far as there are
 /// files.
 std::vector<value> load_values(const fs::path& data_set, std::string_view prefix, const graph& g,
@@ -57,8 +74,9 @@ std::vector<value> load_values(const fs::path& data_set, std::string_view prefix
     if (static_cast<std::size_t>(n) != values.size() || values.size() == edges.size())
       throw error{errc::invalid_argument, "'" + file.string() + "' does not belong to the model's " +
                                               std::to_string(edges.size()) + " values of that kind"};
-    const auto kind = g.at_edge(edges[values.size()]).type.kind();
-    values.push_back(read_onnx_value(file, kind.value_or(value_kind::tensor)));
+    const auto& declared = g.at_edge(edges[values.size()]).type;
+    const auto v = read_onnx_value(file, declared.kind().value_or(value_kind::tensor));
+    values.push_back(as_declared(v, declared));
   }
   return values;
 }

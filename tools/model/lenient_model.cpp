@@ -4,6 +4,10 @@ namespace sluice::tools {
 
 namespace {
 
+std::vector<value_type> nothing_known(const op_view& op) {
+  return std::vector<value_type>(op.output_count());
+}
+
 op_schema stand_in(const unsupported_operator& missing) {
   op_schema s;
   s.name = missing.name;
@@ -11,16 +15,30 @@ op_schema stand_in(const unsupported_operator& missing) {
   s.since_opset = missing.opset;
   s.min_inputs = s.min_outputs = 0;
   s.max_inputs = s.max_outputs = op_schema::variadic;
-  s.infer = [](const op_view& op) { return std::vector<value_type>(op.output_count()); };
+  s.infer = nothing_known;
   return s;
+}
+
+/// What follows an unknown operator may be more than inference can bear: then nothing is known of it either.
+infer_function tolerant(infer_function infer) {
+  return [infer = std::move(infer)](const op_view& op) {
+    try {
+      return infer(op);
+    } catch (const error&) {
+      return nothing_known(op);
+    }
+  };
 }
 
 /// All of `known`, which cannot be added to, and the operators that it lacks.
 std::shared_ptr<const op_registry> extended(const op_registry& known,
                                             const std::vector<unsupported_operator>& missing) {
   auto all = std::make_shared<op_registry>();
-  for (const auto* schema : known.all())
-    all->add(*schema);
+  for (const auto* schema : known.all()) {
+    auto copy = *schema;
+    copy.infer = tolerant(copy.infer);
+    all->add(std::move(copy));
+  }
   for (const auto& m : missing)
     all->add(stand_in(m));
   return all;

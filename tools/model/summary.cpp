@@ -13,20 +13,8 @@ std::string full_name(const graph::node& n) {
   return n.domain.empty() ? n.op : n.domain + "::" + n.op;
 }
 
-bool has_body(const graph::node& n) {
-  return std::any_of(n.attributes.begin(), n.attributes.end(), [](const auto& entry) {
-    return std::holds_alternative<std::shared_ptr<const graph>>(entry.second);
-  });
-}
-
-/// The types of all edges with the inputs' open extents filled in; the declared ones if that is impossible.
-std::vector<value_type> edge_types(const graph& g, const dim_values& dims, std::string& note) {
-  std::vector<value_type> inputs;
-  for (const auto i : g.inputs()) {
-    const auto& t = g.at_edge(i).type;
-    const auto s = t.is_tensor() ? default_shape(t.shape(), dims) : std::nullopt;
-    inputs.push_back(s ? value_type{t.element(), *s} : t);
-  }
+/// The types of all edges where the inputs have the given ones; the declared ones if that is impossible.
+std::vector<value_type> edge_types(const graph& g, std::span<const value_type> inputs, std::string& note) {
   try {
     return infer_types(g, inputs);
   } catch (const error& e) {
@@ -53,7 +41,7 @@ op_cost default_cost(const graph::node& n, const std::vector<value_type>& types)
 
 std::optional<op_cost> cost_of(const graph& g, const graph::node& n, const std::vector<value_type>& types) {
   const auto concrete = [&](edge_index e) { return e == no_edge || types[e].concrete(); };
-  if (!n.schema || has_body(n) || !std::all_of(n.inputs.begin(), n.inputs.end(), concrete) ||
+  if (!n.schema || !n.schema->bodies.empty() || !std::all_of(n.inputs.begin(), n.inputs.end(), concrete) ||
       !std::all_of(n.outputs.begin(), n.outputs.end(), concrete))
     return {};
   if (!n.schema->cost)
@@ -74,53 +62,83 @@ std::optional<op_cost> cost_of(const graph& g, const graph::node& n, const std::
   }
 }
 
-void add_weights(const graph& g, model_summary& s) {
-  for (const auto& e : g.edges()) {
-    if (!e.constant.is(value_kind::tensor))
-      continue;
-    ++s.weights;
-    s.weight_bytes += e.constant.tensor().bytes();
-    s.parameters += static_cast<std::size_t>(e.constant.tensor().elements());
-  }
-}
+class summarizer {
+public:
+  explicit summarizer(model_summary& s) : summary_(s) {}
 
-/// Bodies count with their operators and weights; how often they run is not known.
-void add_bodies(const graph& g, model_summary& s) {
-  for (const auto& n : g.nodes())
-    for (const auto& [name, a] : n.attributes)
-      if (const auto* body = std::get_if<std::shared_ptr<const graph>>(&a)) {
-        for (const auto& inner : (*body)->nodes()) {
-          ++s.operators[full_name(inner)].count;
-          ++s.without_cost;
-        }
-        add_weights(**body, s);
-        add_bodies(**body, s);
-      }
-}
+  /// Adds a graph or a body; only the nodes of the graph itself are listed.
+  void add(const graph& g, std::span<const value_type> inputs, bool listed) {
+    add_weights(g);
+    const auto types = edge_types(g, inputs, summary_.note);
+    for (const auto& n : g.nodes()) {
+      const auto cost = cost_of(g, n, types);
+      add_cost(n, cost);
+      if (listed)
+        list(n, types, cost);
+      for (const auto& [name, a] : n.attributes)
+        if (const auto* body = std::get_if<std::shared_ptr<const graph>>(&a))
+          add(**body, body_inputs(**body, n, types), false);
+    }
+  }
+
+private:
+  void add_weights(const graph& g) {
+    for (const auto& e : g.edges()) {
+      if (!e.constant.is(value_kind::tensor))
+        continue;
+      ++summary_.weights;
+      summary_.weight_bytes += e.constant.tensor().bytes();
+      summary_.parameters += static_cast<std::size_t>(e.constant.tensor().elements());
+    }
+  }
+
+  void add_cost(const graph::node& n, const std::optional<op_cost>& cost) {
+    auto& total = summary_.operators[full_name(n)];
+    ++total.count;
+    if (!cost) {
+      // A node with bodies costs what its bodies do.
+      summary_.without_cost += !n.schema || n.schema->bodies.empty() ? 1 : 0;
+      return;
+    }
+    total.flops += cost->flops;
+    total.bytes += cost->bytes;
+    summary_.cost.flops += cost->flops;
+    summary_.cost.bytes += cost->bytes;
+  }
+
+  void list(const graph::node& n, const std::vector<value_type>& types, const std::optional<op_cost>& cost) {
+    node_summary node{.name = n.name, .op = full_name(n), .outputs = {}, .cost = cost};
+    for (const auto e : n.outputs)
+      node.outputs.push_back(types[e]);
+    summary_.nodes.push_back(std::move(node));
+  }
+
+  /// What is known of a body's inputs: its own come first, then what it captures, the owner's last inputs.
+  static std::vector<value_type> body_inputs(const graph& body, const graph::node& owner,
+                                             const std::vector<value_type>& types) {
+    std::vector<value_type> inputs;
+    for (const auto e : body.inputs())
+      inputs.push_back(body.at_edge(e).type);
+    for (std::size_t i = 0; i < std::min(owner.captures, inputs.size()); ++i)
+      if (const auto e = owner.inputs[owner.inputs.size() - 1 - i]; e != no_edge)
+        inputs[inputs.size() - 1 - i] = types[e];
+    return inputs;
+  }
+
+  model_summary& summary_;
+};
 
 } // namespace
 
 model_summary summarize(const graph& g, const dim_values& dims) {
-  model_summary s;
-  const auto types = edge_types(g, dims, s.note);
-  for (const auto& n : g.nodes()) {
-    node_summary node{.name = n.name, .op = full_name(n), .outputs = {}, .cost = cost_of(g, n, types)};
-    for (const auto e : n.outputs)
-      node.outputs.push_back(types[e]);
-    auto& total = s.operators[node.op];
-    ++total.count;
-    if (node.cost) {
-      total.flops += node.cost->flops;
-      total.bytes += node.cost->bytes;
-      s.cost.flops += node.cost->flops;
-      s.cost.bytes += node.cost->bytes;
-    } else {
-      ++s.without_cost;
-    }
-    s.nodes.push_back(std::move(node));
+  std::vector<value_type> inputs;
+  for (const auto i : g.inputs()) {
+    const auto& t = g.at_edge(i).type;
+    const auto s = t.is_tensor() ? default_shape(t.shape(), dims) : std::nullopt;
+    inputs.push_back(s ? value_type{t.element(), *s} : t);
   }
-  add_weights(g, s);
-  add_bodies(g, s);
+  model_summary s;
+  summarizer{s}.add(g, inputs, true);
   return s;
 }
 

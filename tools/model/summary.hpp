@@ -25,7 +25,7 @@ struct node_summary {
   std::string name;
   std::string op; ///< with its domain, if that is not ONNX's own
   std::vector<value_type> outputs;
-  std::optional<op_cost> cost{}; ///< nullopt where a shape depends on data or the node has a body
+  std::optional<op_cost> cost{}; ///< nullopt where a shape depends on data, or the cost is that of bodies
 };
 
 /// What a model is.
@@ -40,7 +40,8 @@ struct model_summary {
   std::string note{};           ///< why shapes could not be inferred with these extents
 };
 
-/// Summarises `g` with symbols as `dims` says, and every other unknown extent of an input 1.
+/// Summarises `g` with symbols as `dims` says, and every other unknown extent of an input 1. Bodies of
+/// control flow count as if each ran once.
 [[nodiscard]] model_summary summarize(const graph& g, const dim_values& dims);
 
 } // namespace sluice::tools

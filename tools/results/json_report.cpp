@@ -33,7 +33,9 @@ void write_json(const std::string& file, std::span<const case_result> results) {
 void write_json(const std::string& file, const bench_result& r) {
   const auto& l = r.latency_us;
   write(file, {{"model", r.model},
-               {"callers", r.callers},
+               {"intra_op_threads", r.intra_op_threads},
+               {"inter_op_threads", r.inter_op_threads},
+               {"in_flight", r.in_flight},
                {"runs", r.runs},
                {"seconds", r.seconds},
                {"runs_per_s", r.seconds > 0 ? static_cast<double>(r.runs) / r.seconds : 0.0},

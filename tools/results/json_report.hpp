@@ -12,7 +12,9 @@ namespace sluice::tools {
 /// What `sluice bench` measured.
 struct bench_result {
   std::string model;
-  unsigned callers = 1;
+  unsigned intra_op_threads = 1;
+  unsigned inter_op_threads = 1;
+  unsigned in_flight = 1; ///< runs under way at the same time
   std::size_t runs = 0;
   double seconds = 0;
   latency_statistics latency_us{};
