@@ -287,6 +287,29 @@ BOOST_AUTO_TEST_CASE(quantisation_rounds_halves_to_even_and_saturates) {
       error, failing_with(errc::kernel_failed, "do not fit"));
 }
 
+BOOST_AUTO_TEST_CASE(quantised_tensors_are_combined_as_numbers) {
+  using bytes = std::uint8_t;
+  const auto scale = [](float x) -> value { return tensor::of_scalar(x); };
+  const auto zero = [](bytes x) -> value { return tensor::of_scalar(x); };
+  const auto a = tensor::of<bytes>({2, 3}, {0, 100, 200, 255, 7, 128});
+  const auto b = vec<bytes>({10, 250, 128});
+  const auto run = [](const std::string& op, const std::vector<value>& inputs) {
+    return run_op(op, inputs, {}, {.domain = "com.microsoft"})[0];
+  };
+  check<bytes>(
+      run("QLinearAdd", {a, scale(0.5f), zero(100), b, scale(0.25f), zero(128), scale(0.75f), zero(90)}),
+      {2, 3}, {0, 131, 157, 154, 69, 109});
+  check<bytes>(run("QLinearMul", {a, scale(0.5f), zero(100), b, scale(0.25f), zero(128), scale(9), zero(90)}),
+               {2, 3}, {254, 90, 90, 0, 0, 90});
+  check<bytes>(run("QLinearSigmoid", {a, scale(0.05f), zero(100), scale(1 / 256.0f), zero(0)}), {2, 3},
+               {2, 128, 254, 255, 2, 205});
+  auto map = tensor::make(element_type::uint8, {2, 2, 3, 3});
+  for (std::size_t i = 0; i < 36; ++i)
+    map->data<bytes>()[i] = static_cast<bytes>(i * 5);
+  check<bytes>(run("QLinearGlobalAveragePool", {map, scale(0.5f), zero(10), scale(0.4f), zero(3)}),
+               {2, 2, 1, 1}, {15, 72, 128, 184});
+}
+
 BOOST_AUTO_TEST_CASE(a_seed_gives_the_numbers_that_numpy_gives) {
   ops::random_stream uniforms{42};
   for (const auto expected : {0.3745401188473625, 0.9507143064099162, 0.7319939418114051})
