@@ -10,13 +10,7 @@ namespace sluice::ops {
 
 namespace {
 
-// Integers wrap: they are computed in the widest unsigned type.
-struct added {
-  template <class T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(wide(a) + wide(b));
-  }
-};
+// Integers wrap, as in wrapping_sum.
 struct subtracted {
   template <class T>
   T operator()(T a, T b) const {
@@ -197,7 +191,7 @@ std::unique_ptr<prepared_kernel> prelu(const kernel_request& r) {
 } // namespace
 
 void register_arithmetic(operator_library& lib) {
-  lib.add(binary_schema("Add", 1), arithmetic<binary_function::add, added>());
+  lib.add(binary_schema("Add", 1), arithmetic<binary_function::add, wrapping_sum>());
   lib.add(binary_schema("Sub", 1), arithmetic<binary_function::sub, subtracted>());
   lib.add(binary_schema("Mul", 1), arithmetic<binary_function::mul, multiplied>());
   lib.add(binary_schema("Div", 1, 4), division());

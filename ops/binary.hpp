@@ -97,6 +97,14 @@ void vector_run(const void* a, const void* b, void* y, std::size_t n, operands a
   }
 }
 
+/// The sum of integers, computed in the widest unsigned type, where it may wrap.
+struct wrapping_sum {
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(wide(a) + wide(b));
+  }
+};
+
 /// The loop for elements of T: `vector_math`'s for floating point, `Op{}(a, b)` for integers.
 template <binary_function F, class Op, class T>
 constexpr binary_loop arithmetic_loop() {

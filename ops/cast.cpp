@@ -8,12 +8,6 @@ namespace sluice::ops {
 
 namespace {
 
-element_type valid_element(std::int64_t number) {
-  if (number <= 0 || number >= element_type_count)
-    throw error{errc::unsupported, "element type number " + std::to_string(number) + " is not supported"};
-  return static_cast<element_type>(number);
-}
-
 element_type by_name(const std::string& name) {
   static constexpr std::pair<std::string_view, element_type> names[] = {
       {"FLOAT", element_type::float32}, {"DOUBLE", element_type::float64}, {"FLOAT16", element_type::float16},
@@ -31,7 +25,9 @@ element_type by_name(const std::string& name) {
 element_type target(const op_view& op) {
   if (op.opset() < 6) // a name then, a number since
     return by_name(op.attributes().get<std::string>("to"));
-  return valid_element(op.attributes().get<std::int64_t>("to"));
+  if (!op.attributes().has("to"))
+    throw error{errc::invalid_graph, "it does not say to which type"};
+  return stated_element(op.attributes(), "to", element_type::undefined);
 }
 
 std::unique_ptr<prepared_kernel> cast_kernel(element_type to) {
@@ -56,14 +52,16 @@ std::unique_ptr<prepared_kernel> cast_kernel(element_type to) {
 } // namespace
 
 void register_cast(operator_library& lib) {
-  lib.add({.name = "Cast",
-           .infer =
-               [](const op_view& op) {
-                 return std::vector<value_type>{value_type{target(op), op.shape(0)}};
-               },
-           .cost = elementwise_cost(),
-           .aliases = {{0, 0}}},
-          {.prepare = [](const kernel_request& r) { return cast_kernel(target(r.op)); }});
+  for (const int since : {1, 24}) // since 24 to more types
+    lib.add({.name = "Cast",
+             .since_opset = since,
+             .infer =
+                 [](const op_view& op) {
+                   return std::vector<value_type>{value_type{target(op), op.shape(0)}};
+                 },
+             .cost = elementwise_cost(),
+             .aliases = {{0, 0}}},
+            {.prepare = [](const kernel_request& r) { return cast_kernel(target(r.op)); }});
   lib.add({.name = "CastLike",
            .since_opset = 15,
            .min_inputs = 2,

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <sluice/devices/kernel.hpp>
+#include <sluice/graph/attributes.hpp>
 #include <sluice/graph/element_type.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 /// What the element-wise families share.
@@ -29,6 +31,13 @@ using numeric_types = decltype(float_types{} + integer_types{});
 using most_types = decltype(numeric_types{} + type_list<bool>{}); // all but strings and complex numbers
 
 [[noreturn]] void refuse_element(element_type t);
+
+[[nodiscard]] bool is_floating(element_type t) noexcept;
+
+/// The element type whose number attribute `name` states; `otherwise` if it states none. Throws
+/// errc::unsupported for a number that is no type.
+[[nodiscard]] element_type stated_element(const attribute_map& attributes, std::string_view name,
+                                          element_type otherwise);
 
 /// Calls `f(std::type_identity<T>{})` for the type of the list that is `t`; throws errc::unsupported if it is
 /// not in the list. `f` returns the same type for all.

@@ -100,30 +100,24 @@ std::vector<value_type> infer_range(const op_view& op) {
   return {value_type{type, {length}}};
 }
 
-element_type type_or(const op_view& op, std::string_view name, element_type otherwise) {
-  const auto number = op.attributes().get<std::int64_t>(name, static_cast<std::int64_t>(otherwise));
-  if (number <= 0 || number >= element_type_count)
-    throw error{errc::unsupported, "element type number " + std::to_string(number) + " is not supported"};
-  return static_cast<element_type>(number);
-}
-
 std::unique_ptr<prepared_kernel> eye_like(const kernel_request& r) {
   const auto k = r.op.attributes().get<std::int64_t>("k", 0);
-  return visit_among(
-      most_types{}, type_or(r.op, "dtype", r.op.element(0)), [k]<class T>(std::type_identity<T>) {
-        return make_kernel([k](kernel_context& ctx) {
-          const auto& s = ctx.input(0).shape();
-          if (s.rank() != 2)
-            throw error{errc::kernel_failed, "EyeLike takes a matrix, not " + to_string(s)};
-          const auto y = ctx.output(0, element_type_of<T>, s).template data<T>();
-          std::fill(y.begin(), y.end(), T(static_cast<computed<T>>(0)));
-          for (auto row = std::max<std::int64_t>(0, k < -s[0] ? s[0] : -k); row < s[0]; ++row) {
-            if (k >= s[1] - row)
-              break;
-            y[static_cast<std::size_t>(row * s[1] + row + k)] = T(static_cast<computed<T>>(1));
-          }
-        });
-      });
+  return visit_among(most_types{}, stated_element(r.op.attributes(), "dtype", r.op.element(0)),
+                     [k]<class T>(std::type_identity<T>) {
+                       return make_kernel([k](kernel_context& ctx) {
+                         const auto& s = ctx.input(0).shape();
+                         if (s.rank() != 2)
+                           throw error{errc::kernel_failed, "EyeLike takes a matrix, not " + to_string(s)};
+                         const auto y = ctx.output(0, element_type_of<T>, s).template data<T>();
+                         std::fill(y.begin(), y.end(), T(static_cast<computed<T>>(0)));
+                         for (auto row = std::max<std::int64_t>(0, k < -s[0] ? s[0] : -k); row < s[0];
+                              ++row) {
+                           if (k >= s[1] - row)
+                             break;
+                           y[static_cast<std::size_t>(row * s[1] + row + k)] = T(static_cast<computed<T>>(1));
+                         }
+                       });
+                     });
 }
 
 /// The value that a Constant node holds, in one of the attributes that its versions know.
@@ -181,7 +175,8 @@ void register_generate(operator_library& lib) {
            .since_opset = 9,
            .infer =
                [](const op_view& op) {
-                 return std::vector<value_type>{value_type{type_or(op, "dtype", op.element(0)), op.shape(0)}};
+                 return std::vector<value_type>{
+                     value_type{stated_element(op.attributes(), "dtype", op.element(0)), op.shape(0)}};
                },
            .cost = elementwise_cost()},
           {.prepare = eye_like});

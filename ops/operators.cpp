@@ -26,6 +26,7 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_generate(*made);
     ops::register_random(*made);
     ops::register_quantize(*made);
+    ops::register_qlinear(*made);
     ops::register_text(*made);
     ops::register_conv(*made);
     ops::register_matmul(*made);

@@ -35,6 +35,7 @@ void register_cast(operator_library& lib);
 void register_generate(operator_library& lib);
 void register_random(operator_library& lib);
 void register_quantize(operator_library& lib);
+void register_qlinear(operator_library& lib);
 void register_text(operator_library& lib);
 void register_conv(operator_library& lib);
 void register_matmul(operator_library& lib);

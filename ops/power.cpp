@@ -103,9 +103,7 @@ void register_power(operator_library& lib) {
   auto schema = binary_schema("Pow", 1, 40);
   schema.infer = [](const op_view& op) { return infer_binary(op); };
   lib.add(std::move(schema), {.prepare = [](const kernel_request& r) {
-            const auto e = r.op.element(1);
-            const bool real = e == element_type::float32 || e == element_type::float64 ||
-                              e == element_type::float16 || e == element_type::bfloat16;
+            const bool real = is_floating(r.op.element(1));
             using types = decltype(float_types{} + type_list<std::int32_t, std::int64_t>{});
             return visit_among(types{}, r.op.element(0), [&]<class T>(std::type_identity<T>) {
               return kernel_for<T>(real, alignment_of(r.op));

@@ -118,10 +118,7 @@ quantizing read(const op_view& op) {
 element_type quantized_type(const op_view& op) {
   if (op.has_input(2))
     return op.element(2);
-  const auto stated = op.attributes().get<std::int64_t>("output_dtype", 0);
-  if (stated < 0 || stated >= element_type_count)
-    throw error{errc::unsupported, "element type number " + std::to_string(stated) + " is not supported"};
-  return stated == 0 ? element_type::uint8 : static_cast<element_type>(stated);
+  return stated_element(op.attributes(), "output_dtype", element_type::uint8);
 }
 
 /// The smallest scale and zero point that cover the input and 0 with 256 steps.
@@ -147,11 +144,9 @@ void quantize_dynamically(kernel_context& ctx) {
   });
 }
 
-} // namespace
-
-void register_quantize(operator_library& lib) {
+void register_quantize_linear(operator_library& lib, int since) {
   lib.add({.name = "QuantizeLinear",
-           .since_opset = 10,
+           .since_opset = since,
            .min_inputs = 2,
            .max_inputs = 3,
            .infer =
@@ -168,8 +163,11 @@ void register_quantize(operator_library& lib) {
                   });
             });
           }});
+}
+
+void register_dequantize_linear(operator_library& lib, int since) {
   lib.add({.name = "DequantizeLinear",
-           .since_opset = 10,
+           .since_opset = since,
            .min_inputs = 2,
            .max_inputs = 3,
            .infer =
@@ -185,6 +183,15 @@ void register_quantize(operator_library& lib) {
               });
             });
           }});
+}
+
+} // namespace
+
+void register_quantize(operator_library& lib) {
+  for (const int since : {10, 21}) { // since 21 by blocks, too
+    register_quantize_linear(lib, since);
+    register_dequantize_linear(lib, since);
+  }
   lib.add({.name = "DynamicQuantizeLinear",
            .since_opset = 11,
            .min_outputs = 3,

@@ -54,13 +54,6 @@ distribution uniform_of(const attribute_map& a) {
   return {false, low, a.get("high", 1.0f) - low};
 }
 
-element_type drawn_type(const op_view& op, element_type otherwise) {
-  const auto number = op.attributes().get<std::int64_t>("dtype", static_cast<std::int64_t>(otherwise));
-  if (number <= 0 || number >= element_type_count)
-    throw error{errc::unsupported, "element type number " + std::to_string(number) + " is not supported"};
-  return static_cast<element_type>(number);
-}
-
 template <class T>
 void draw_all(tensor& y, const distribution& d, random_stream from) {
   for (auto& element : y.data<T>())
@@ -70,7 +63,8 @@ void draw_all(tensor& y, const distribution& d, random_stream from) {
 /// Numbers of a shape that an attribute states, or that an input has.
 kernel_entry drawing(distribution (*read)(const attribute_map&), bool like) {
   return {.prepare = [read, like](const kernel_request& r) {
-    const auto type = drawn_type(r.op, like ? r.op.element(0) : element_type::float32);
+    const auto type =
+        stated_element(r.op.attributes(), "dtype", like ? r.op.element(0) : element_type::float32);
     const auto fixed = like ? shape{} : shape{r.op.attributes().get<std::vector<std::int64_t>>("shape")};
     return visit_among(float_types{}, type, [&]<class T>(std::type_identity<T>) {
       return make_kernel([=, d = read(r.op.attributes()), seed = seeding{r}](kernel_context& ctx) {
@@ -82,17 +76,17 @@ kernel_entry drawing(distribution (*read)(const attribute_map&), bool like) {
 }
 
 op_schema drawn(std::string name) {
-  return {
-      .name = std::move(name),
-      .min_inputs = 0,
-      .max_inputs = 0,
-      .infer =
-          [](const op_view& op) {
-            const auto& dims = op.attributes().get<std::vector<std::int64_t>>("shape");
-            return std::vector<value_type>{value_type{drawn_type(op, element_type::float32), shape{dims}}};
-          },
-      .cost = elementwise_cost(20),
-      .pure = false};
+  return {.name = std::move(name),
+          .min_inputs = 0,
+          .max_inputs = 0,
+          .infer =
+              [](const op_view& op) {
+                const auto& dims = op.attributes().get<std::vector<std::int64_t>>("shape");
+                return std::vector<value_type>{
+                    value_type{stated_element(op.attributes(), "dtype", element_type::float32), shape{dims}}};
+              },
+          .cost = elementwise_cost(20),
+          .pure = false};
 }
 
 op_schema drawn_like(std::string name, int since) {
@@ -100,7 +94,8 @@ op_schema drawn_like(std::string name, int since) {
           .since_opset = since,
           .infer =
               [](const op_view& op) {
-                return std::vector<value_type>{value_type{drawn_type(op, op.element(0)), op.shape(0)}};
+                return std::vector<value_type>{
+                    value_type{stated_element(op.attributes(), "dtype", op.element(0)), op.shape(0)}};
               },
           .cost = elementwise_cost(20),
           .pure = false};
@@ -108,7 +103,7 @@ op_schema drawn_like(std::string name, int since) {
 
 /// 1 with the probability that the input says.
 std::unique_ptr<prepared_kernel> bernoulli(const kernel_request& r) {
-  const auto type = drawn_type(r.op, r.op.element(0));
+  const auto type = stated_element(r.op.attributes(), "dtype", r.op.element(0));
   return visit_among(float_types{}, r.op.element(0), [&]<class T>(std::type_identity<T>) {
     return visit_among(most_types{}, type, [&]<class Y>(std::type_identity<Y>) {
       return make_kernel([seed = seeding{r}](kernel_context& ctx) {
@@ -152,7 +147,8 @@ std::unique_ptr<prepared_kernel> multinomial(const kernel_request& r) {
   if (samples < 0)
     throw error{errc::invalid_graph, "sample_size is negative"};
   return visit_among(float_types{}, r.op.element(0), [&]<class T>(std::type_identity<T>) {
-    return visit_among(type_list<std::int32_t, std::int64_t>{}, drawn_type(r.op, element_type::int32),
+    return visit_among(type_list<std::int32_t, std::int64_t>{},
+                       stated_element(r.op.attributes(), "dtype", element_type::int32),
                        [&]<class Y>(std::type_identity<Y>) {
                          return make_kernel([samples, seed = seeding{r}](kernel_context& ctx) {
                            sample_classes<T, Y>(ctx, samples, seed.stream(ctx));
@@ -237,7 +233,7 @@ void register_random(operator_library& lib) {
                  if (op.shape(0).has_rank() && op.shape(0).rank() == 2)
                    batch = op.shape(0)[0];
                  return std::vector<value_type>{
-                     value_type{drawn_type(op, element_type::int32),
+                     value_type{stated_element(op.attributes(), "dtype", element_type::int32),
                                 {batch, op.attributes().get<std::int64_t>("sample_size", 1)}}};
                },
            .pure = false},

@@ -80,16 +80,10 @@ kernel_entry floats(unary_function f, attributes_to_parameters read = none) {
 template <class Types, class Op>
 kernel_entry floats_and(Types, unary_function f, Op op) {
   return {.prepare = [f, op](const kernel_request& r) -> std::unique_ptr<prepared_kernel> {
-    switch (r.op.element(0)) {
-    case element_type::float32:
-    case element_type::float64:
-    case element_type::float16:
-    case element_type::bfloat16:
+    if (is_floating(r.op.element(0)))
       return float_kernel(r.op.element(0), f, {});
-    default:
-      return visit_among(Types{}, r.op.element(0),
-                         [op]<class T>(std::type_identity<T>) { return loop_kernel<T, T>(op); });
-    }
+    return visit_among(Types{}, r.op.element(0),
+                       [op]<class T>(std::type_identity<T>) { return loop_kernel<T, T>(op); });
   }};
 }
 
@@ -215,8 +209,7 @@ void register_shrink(operator_library& lib) {
             const double bias = r.op.attributes().get("bias", 0.0f);
             const double lambd = r.op.attributes().get("lambd", 0.5f);
             const auto t = r.op.element(0);
-            if (t == element_type::float32 || t == element_type::float64 || t == element_type::float16 ||
-                t == element_type::bfloat16)
+            if (is_floating(t))
               return float_kernel(t, unary_function::shrink, {bias, lambd});
             return visit_among(integer_types{}, t, [=]<class T>(std::type_identity<T>) {
               return loop_kernel<T, T>([=](T x) {

@@ -22,13 +22,6 @@ struct smaller {
     return a < b ? a : b;
   }
 };
-struct added {
-  template <class T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(wide(a) + wide(b));
-  }
-};
-
 shape common_shape(const kernel_context& ctx) {
   auto s = ctx.input(0).shape();
   for (std::size_t i = 1; i < ctx.input_count(); ++i)
@@ -80,7 +73,7 @@ kernel_entry folded(Types) {
 
 template <class T>
 void mean(kernel_context& ctx) {
-  auto& y = fold(ctx, arithmetic_loop<binary_function::add, added, T>());
+  auto& y = fold(ctx, arithmetic_loop<binary_function::add, wrapping_sum, T>());
   const T count{static_cast<computed<T>>(ctx.input_count())};
   vector_run<binary_function::div, T>(y.raw(), &count, y.raw(), static_cast<std::size_t>(y.elements()),
                                       operands::left);
@@ -104,7 +97,7 @@ op_schema variadic_schema(std::string name) {
 void register_variadic(operator_library& lib) {
   lib.add(variadic_schema("Max"), folded<binary_function::max, larger>(numeric_types{}));
   lib.add(variadic_schema("Min"), folded<binary_function::min, smaller>(numeric_types{}));
-  lib.add(variadic_schema("Sum"), folded<binary_function::add, added>(float_types{}));
+  lib.add(variadic_schema("Sum"), folded<binary_function::add, wrapping_sum>(float_types{}));
   lib.add(variadic_schema("Mean"), {.prepare = [](const kernel_request& r) {
             return visit_among(float_types{}, r.op.element(0), []<class T>(std::type_identity<T>) {
               return make_kernel(mean<T>, in_place_of_first());

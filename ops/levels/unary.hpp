@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sluice/ops/levels/functions.hpp>
+#include <sluice/ops/levels/trigonometry.hpp>
 #include <sluice/ops/vector_math.hpp>
 
 #include <utility>
@@ -101,6 +102,10 @@ T formula(T x, const T* p) {
 
 template <unary_function F, class T>
 void unary_loop(const T* x, T* y, std::size_t n, const T* p) {
+  if constexpr (sizeof(T) == sizeof(float) && F == unary_function::sin)
+    return sine_loop<0>(x, y, n);
+  if constexpr (sizeof(T) == sizeof(float) && F == unary_function::cos)
+    return sine_loop<1>(x, y, n);
   const T parameters[] = {p[0], p[1], p[2]}; // y might be thought to change them
 #pragma omp simd
   for (std::size_t i = 0; i < n; ++i)

@@ -14,6 +14,7 @@ namespace sluice::test {
 struct run_options {
   std::size_t outputs = 1;
   int opset = 17;
+  std::string domain{};
   std::vector<std::size_t> constants{}; ///< inputs that the graph knows before data flows
 };
 
@@ -39,7 +40,8 @@ inline std::vector<value> run_op(const std::string& op, const std::vector<value>
   std::vector<std::string> names(options.outputs);
   for (std::size_t i = 0; i < names.size(); ++i)
     names[i] = "y" + std::to_string(i);
-  const auto outputs = g.op_outputs(op, edges, std::move(attributes), {.name = "tested", .outputs = names});
+  const auto outputs = g.op_outputs(op, edges, std::move(attributes),
+                                    {.name = "tested", .domain = options.domain, .outputs = names});
   for (std::size_t i = 0; i < outputs.size(); ++i)
     g.output(names[i], outputs[i]);
   const auto built = g.build();

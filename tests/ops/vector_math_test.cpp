@@ -61,6 +61,8 @@ BOOST_AUTO_TEST_CASE(every_level_is_within_four_units_of_the_last_place) {
       {unary_function::erf, [](double x) { return std::erf(x); }, -6, 6, 4},
       {unary_function::softplus,
        [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }, -100, 100, 4},
+      {unary_function::sin, [](double x) { return std::sin(x); }, -100, 100, 4},
+      {unary_function::cos, [](double x) { return std::cos(x); }, -100, 100, 4},
       {unary_function::round, [](double x) { return std::nearbyint(x); }, -1e7f, 1e7f, 0},
       {unary_function::floor, [](double x) { return std::floor(x); }, -10, 10, 0},
       {unary_function::sqrt, [](double x) { return std::sqrt(x); }, 0, 1e30f, 0.5},
@@ -104,6 +106,21 @@ BOOST_AUTO_TEST_CASE(every_function_agrees_with_its_double_version_at_every_leve
                                   std::abs(exact[i] - y[i]) <= 1e-6 * std::abs(exact[i]) + 2e-7,
                               "function " << f << " of " << x[i] << " is " << y[i] << ", not " << exact[i]);
     }
+}
+
+BOOST_AUTO_TEST_CASE(angles_of_any_size_are_reduced) {
+  std::vector<float> x = {7999.5f, -8000.5f, 1e6f, -3e7f, 1e30f, 2.0f};
+  for (int i = 0; i < 5000; ++i)
+    x.push_back(static_cast<float>(i) * 3.14159265f);
+  for (const auto level : available_levels()) {
+    const auto sines = apply(level, unary_function::sin, x);
+    const auto cosines = apply(level, unary_function::cos, x);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      BOOST_REQUIRE(std::abs(sines[i] - std::sin(static_cast<double>(x[i]))) < 2e-7);
+      BOOST_REQUIRE(std::abs(cosines[i] - std::cos(static_cast<double>(x[i]))) < 2e-7);
+    }
+    BOOST_TEST(std::isnan(apply(level, unary_function::sin, {infinity})[0]));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(an_element_has_the_same_bits_wherever_it_stands) {
