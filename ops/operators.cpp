@@ -16,6 +16,8 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_reduce(*made);
     ops::register_arg(*made);
     ops::register_softmax(*made);
+    ops::register_normalization(*made);
+    ops::register_sequence(*made);
     ops::register_control_flow(*made);
     ops::register_unary(*made);
     ops::register_arithmetic(*made);

@@ -25,6 +25,8 @@ void register_select(operator_library& lib);
 void register_reduce(operator_library& lib);
 void register_arg(operator_library& lib);
 void register_softmax(operator_library& lib);
+void register_normalization(operator_library& lib);
+void register_sequence(operator_library& lib);
 void register_control_flow(operator_library& lib);
 void register_unary(operator_library& lib);
 void register_arithmetic(operator_library& lib);
