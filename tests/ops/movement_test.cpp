@@ -26,8 +26,10 @@ value counting(const shape& s) {
   for (auto& element : t->template data<T>()) {
     if constexpr (std::is_same_v<T, std::string>)
       element = "text number " + std::to_string(i++);
-    else
+    else if constexpr (std::is_arithmetic_v<T>)
       element = static_cast<T>(i++);
+    else
+      element = static_cast<T>(static_cast<float>(i++));
   }
   return t;
 }
