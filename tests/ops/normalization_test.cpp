@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(batch_statistics_are_used_and_kept_only_in_training) {
       run_op("BatchNormalization", {x, ones(2), zero, zero, ones(2)},
              {{"epsilon", 1e-3F}, {"momentum", 0.5F}, {"training_mode", std::int64_t{1}}}, {.outputs = 3});
   BOOST_TEST(std::abs(floats(train[0])[0] + 2 / std::sqrt(4.001f)) < 1e-5f);
-  BOOST_TEST(floats(train[0])[1] == 0);
+  BOOST_TEST(std::abs(floats(train[0])[1]) < 1e-4f); // 10 - 10, magnified by the small variance
   BOOST_TEST(floats(train[1]) == (std::vector<float>{1, 5}), boost::test_tools::per_element());
   BOOST_TEST(floats(train[2]) == (std::vector<float>{2.5, 0.5}), boost::test_tools::per_element());
   BOOST_CHECK_THROW(static_cast<void>(run_op("BatchNormalization", {x, ones(3), zero, zero, ones(2)})),
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(each_channel_of_each_image_is_normalised_by_itself) {
   const value x = tensor::of<float>({1, 2, 2}, {1, 3, 100, 300});
   const value scale = tensor::of<float>({2}, {2, 1});
   const value bias = tensor::of<float>({2}, {5, 0});
-  const auto out = floats(run_op("InstanceNormalization", {x, scale, bias}, {{"epsilon", 0.0F}})[0]);
-  BOOST_TEST(out == (std::vector<float>{3, 7, -1, 1}), boost::test_tools::per_element());
+  const auto out = run_op("InstanceNormalization", {x, scale, bias}, {{"epsilon", 0.0F}})[0];
+  BOOST_TEST(difference(out, std::vector<float>{3, 7, -1, 1}) < 1e-6);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
