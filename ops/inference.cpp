@@ -48,7 +48,7 @@ shape broadcast(const shape& a, const shape& b) {
   return *broadcast(partial_shape{a}, partial_shape{b}).to_shape();
 }
 
-dim product(const partial_shape& s, std::size_t first, std::size_t last) {
+dim joined_extent(const partial_shape& s, std::size_t first, std::size_t last) {
   std::int64_t known = 1;
   const dim* unknown = nullptr;
   auto unknowns = 0;

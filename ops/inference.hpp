@@ -20,7 +20,7 @@ namespace sluice::ops {
 [[nodiscard]] shape broadcast(const shape& a, const shape& b);
 
 /// The product of the extents of axes [first, last), as far as it is known.
-[[nodiscard]] dim product(const partial_shape& s, std::size_t first, std::size_t last);
+[[nodiscard]] dim joined_extent(const partial_shape& s, std::size_t first, std::size_t last);
 
 /// A shape of `rank` axes of which nothing else is known. Throws errc::invalid_graph for too many.
 [[nodiscard]] partial_shape of_rank(std::size_t rank);

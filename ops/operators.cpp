@@ -16,6 +16,12 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_reduce(*made);
     ops::register_arg(*made);
     ops::register_softmax(*made);
+    ops::register_normalization(*made);
+    ops::register_sequence(*made);
+    ops::register_algebra(*made);
+    ops::register_detection(*made);
+    ops::register_grid_sample(*made);
+    ops::register_signal(*made);
     ops::register_control_flow(*made);
     ops::register_unary(*made);
     ops::register_arithmetic(*made);

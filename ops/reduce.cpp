@@ -30,10 +30,12 @@ public:
   }
 
   [[nodiscard]] std::int64_t offset_of(std::int64_t position) const {
+    if (extents_.empty())
+      return 0;
     std::int64_t offset = 0;
-    for (auto i = extents_.size(); i-- > 0; position /= extents_[i])
+    for (auto i = extents_.size() - 1; i > 0; position /= extents_[i--])
       offset += position % extents_[i] * strides_[i];
-    return offset;
+    return offset + position * strides_[0];
   }
 
 private:
@@ -104,6 +106,8 @@ struct reduction_plan {
 /// One result, of steps [first, last) from `base` on.
 template <class Reduction, class T>
 T reduce_rows(const reduction_plan& p, const T* base, std::int64_t first, std::int64_t last, T shift) {
+  if (first == 0 && last == 1 && p.pieces == 1)
+    return Reduction::row(base, static_cast<std::size_t>(p.run), shift);
   auto result = Reduction::start;
   for (auto step = first; step < last; ++step) {
     const auto begin = step % p.pieces * p.piece;
@@ -333,23 +337,22 @@ void register_reduce(operator_library& lib) {
     reducer how;
     double work;
   };
-  for (const auto& [name, how, work] :
-       {entry{"ReduceSum", reducer::sum, 1}, entry{"ReduceMean", reducer::mean, 1},
-        entry{"ReduceMax", reducer::max, 1}, entry{"ReduceMin", reducer::min, 1},
-        entry{"ReduceProd", reducer::prod, 2}, entry{"ReduceL1", reducer::l1, 2},
-        entry{"ReduceL2", reducer::l2, 2}, entry{"ReduceLogSum", reducer::log_sum, 1},
-        entry{"ReduceLogSumExp", reducer::log_sum_exp, 12},
-        entry{"ReduceSumSquare", reducer::sum_square, 2}}) {
+  for (const auto& e : {entry{"ReduceSum", reducer::sum, 1}, entry{"ReduceMean", reducer::mean, 1},
+                        entry{"ReduceMax", reducer::max, 1}, entry{"ReduceMin", reducer::min, 1},
+                        entry{"ReduceProd", reducer::prod, 2}, entry{"ReduceL1", reducer::l1, 2},
+                        entry{"ReduceL2", reducer::l2, 2}, entry{"ReduceLogSum", reducer::log_sum, 1},
+                        entry{"ReduceLogSumExp", reducer::log_sum_exp, 12},
+                        entry{"ReduceSumSquare", reducer::sum_square, 2}}) {
     const auto add = [&](int since, std::size_t inputs) {
-      lib.add({.name = name,
+      lib.add({.name = e.name,
                .since_opset = since,
                .max_inputs = inputs,
                .infer = infer_reduction,
-               .cost = reduction_cost(work)},
-              reduction_kernel(how));
+               .cost = reduction_cost(e.work)},
+              reduction_kernel(e.how));
     };
     add(1, 1);
-    add(how == reducer::sum ? 13 : 18, 2); // the axes become an input
+    add(e.how == reducer::sum ? 13 : 18, 2); // the axes become an input
   }
 }
 

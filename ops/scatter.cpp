@@ -135,6 +135,75 @@ kernel_entry scatter_nd_kernel() {
   }};
 }
 
+// MaxUnpool
+
+struct unpooling {
+  std::vector<std::int64_t> kernel;
+  std::vector<std::int64_t> strides;
+  std::vector<std::int64_t> pads;
+
+  explicit unpooling(const attribute_map& a)
+    : kernel(a.get<std::vector<std::int64_t>>("kernel_shape")),
+      strides(a.get("strides", std::vector<std::int64_t>(kernel.size(), 1))),
+      pads(a.get("pads", std::vector<std::int64_t>(2 * kernel.size(), 0))) {
+    if (strides.size() != kernel.size() || pads.size() != 2 * kernel.size())
+      throw error{errc::invalid_graph, "kernel, strides and padding of different ranks"};
+  }
+
+  /// The shape that pooling came from, as far as it can be told.
+  [[nodiscard]] partial_shape before_pooling(partial_shape s) const {
+    if (s.rank() != kernel.size() + 2)
+      throw error{errc::invalid_graph, "shape " + to_string(s) + " does not fit a kernel of " +
+                                           std::to_string(kernel.size()) + " axes"};
+    for (std::size_t i = 0; i < kernel.size(); ++i)
+      if (auto& d = s[i + 2]; d.known())
+        d = (d.extent() - 1) * strides[i] + kernel[i] - pads[i] - pads[kernel.size() + i];
+    return s;
+  }
+};
+
+std::vector<value_type> infer_max_unpool(const op_view& op) {
+  if (op.has_input(2)) {
+    const auto target = op.constant_integers(2);
+    return {{op.element(0), target ? partial_shape{shape{*target}} : partial_shape{}}};
+  }
+  if (!op.shape(0).has_rank())
+    return {{op.element(0), {}}};
+  return {{op.element(0), unpooling{op.attributes()}.before_pooling(op.shape(0))}};
+}
+
+kernel_entry max_unpool_kernel() {
+  return {[](const kernel_request& r) {
+    return make_kernel([how = unpooling{r.op.attributes()}](kernel_context& ctx) {
+      const auto& in = ctx.input(0);
+      const auto pooled = how.before_pooling(in.shape()).to_shape();
+      const auto target = ctx.has_input(2) ? shape{integers_of(ctx.input(2))} : *pooled;
+      const auto indices = integers_of(ctx.input(1));
+      auto fits = ctx.input(1).shape() == in.shape() && target.rank() == pooled->rank();
+      for (std::size_t i = 0; fits && i < target.rank(); ++i)
+        fits = (*pooled)[i] <= target[i];
+      if (!fits)
+        throw error{errc::kernel_failed, describe(ctx.input_value(0)) + " and indices " +
+                                             describe(ctx.input_value(1)) + " cannot be unpooled to " +
+                                             to_string(target)};
+      auto& out = ctx.output(0, in.type(), target);
+      const auto strides = strides_of(target);
+      visit_element_size(in.type(), [&]<class T>(std::type_identity<T>) {
+        const auto* source = static_cast<const T*>(in.raw());
+        auto* to = static_cast<T*>(out.raw());
+        std::fill_n(to, out.elements(), T{});
+        for (std::size_t i = 0; i < indices.size(); ++i) {
+          auto rest = index_of(indices[i], pooled->elements());
+          std::int64_t at = 0;
+          for (auto a = target.rank(); a-- > 0; rest /= (*pooled)[a])
+            at += rest % (*pooled)[a] * strides[a];
+          to[at] = source[i];
+        }
+      });
+    });
+  }};
+}
+
 } // namespace
 
 void register_scatter(operator_library& lib) {
@@ -153,6 +222,13 @@ void register_scatter(operator_library& lib) {
            .infer = same_as_first,
            .cost = elementwise_cost()},
           scatter_nd_kernel());
+  lib.add({.name = "MaxUnpool",
+           .since_opset = 9,
+           .min_inputs = 2,
+           .max_inputs = 3,
+           .infer = infer_max_unpool,
+           .cost = elementwise_cost()},
+          max_unpool_kernel());
 }
 
 } // namespace sluice::ops

@@ -115,7 +115,7 @@ std::vector<value_type> infer_flatten(const op_view& op) {
   if (!s.has_rank())
     return {{op.element(0), of_rank(2)}};
   const auto axis = normalize_axis(op.attributes().get<std::int64_t>("axis", 1), s.rank(), true);
-  return {{op.element(0), partial_shape{product(s, 0, axis), product(s, axis, s.rank())}}};
+  return {{op.element(0), partial_shape{joined_extent(s, 0, axis), joined_extent(s, axis, s.rank())}}};
 }
 
 kernel_entry flatten_kernel() {
