@@ -22,7 +22,7 @@ struct fold_max {
                                                                   : std::numeric_limits<C>::lowest();
   void row(C* y, const C* x, std::size_t n, std::size_t stride, std::size_t lanes) const {
     if constexpr (std::is_same_v<C, float>)
-      best_dense_kernels().max_into(y, x, n, stride, lanes);
+      dense_loops().max_into(y, x, n, stride, lanes);
     else
       for (std::size_t i = 0; i < n; ++i)
         for (std::size_t j = 0; j < lanes; ++j)
@@ -36,7 +36,7 @@ struct fold_average {
   static constexpr C first = 0;
   void row(C* y, const C* x, std::size_t n, std::size_t stride, std::size_t lanes) const {
     if constexpr (std::is_same_v<C, float>)
-      best_dense_kernels().add_into(y, x, n, stride, lanes);
+      dense_loops().add_into(y, x, n, stride, lanes);
     else
       for (std::size_t i = 0; i < n; ++i)
         for (std::size_t j = 0; j < lanes; ++j)
@@ -401,7 +401,7 @@ template <class C>
 struct plane_sum {
   C operator()(const C* x, std::size_t n) const {
     if constexpr (std::is_same_v<C, float>) {
-      return best_dense_kernels().sum(x, n) / static_cast<float>(n);
+      return dense_loops().sum(x, n) / static_cast<float>(n);
     } else {
       C sum = 0;
       for (std::size_t i = 0; i < n; ++i)
@@ -415,7 +415,7 @@ template <class C>
 struct plane_max {
   C operator()(const C* x, std::size_t n) const {
     if constexpr (std::is_same_v<C, float>)
-      return best_dense_kernels().max(x, n);
+      return dense_loops().max(x, n);
     else
       return *std::max_element(x, x + n);
   }
