@@ -30,6 +30,7 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_conv(*made);
     ops::register_matmul(*made);
     ops::register_pool(*made);
+    ops::register_resize(*made);
     ops::register_rnn(*made);
     return std::shared_ptr<const operator_library>{std::move(made)};
   }();
