@@ -34,6 +34,7 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_matmul(*made);
     ops::register_matmul_quantized(*made);
     ops::register_pool(*made);
+    ops::register_pool_global(*made);
     ops::register_resize(*made);
     ops::register_rnn(*made);
     return std::shared_ptr<const operator_library>{std::move(made)};

@@ -43,6 +43,7 @@ void register_gemm(operator_library& lib);
 void register_matmul(operator_library& lib);
 void register_matmul_quantized(operator_library& lib);
 void register_pool(operator_library& lib);
+void register_pool_global(operator_library& lib);
 void register_resize(operator_library& lib);
 void register_rnn(operator_library& lib);
 
