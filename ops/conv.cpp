@@ -164,18 +164,31 @@ bool suits_winograd(const convolution& c) {
 std::unique_ptr<prepared_kernel> prepare_onednn(const kernel_request& r, const convolution& c) {
   if (c.batch == 0 || c.in == 0 || c.out == 0 || c.over.out_elements() == 0)
     return nullptr;
-  const auto blocked = !r.offered.empty() && r.offered[0] == layout::nchw16c;
+  using order = onednn_convolution_options::order;
+  const auto blocked = !r.offered.empty() && r.offered[0] == onednn_block();
   onednn_convolution_options options{.blocked_in = blocked, .blocked_out = blocked, .width = r.width};
   const auto& weights = r.op.constant(1);
-  const auto has_bias = r.op.has_input(2);
+  const auto make = [&] { return make_onednn_convolution(c, weights, r.op.has_input(2), options); };
   if (suits_winograd(c) && !weights.empty()) {
     options.winograd = true;
-    if (auto kernel = make_onednn_convolution(c, weights, has_bias, options))
+    if (auto kernel = make())
       return kernel;
     options.winograd = false;
   }
-  const auto depthwise = c.in == 1 && c.out == 1 && c.groups > 1;
-  return blocked || depthwise ? make_onednn_convolution(c, weights, has_bias, options) : nullptr;
+  if (blocked)
+    if (auto kernel = make())
+      return kernel;
+  options.blocked_in = options.blocked_out = false;
+  const auto spreads = c.over.kernel_elements() > 1;
+  if (c.groups == 1 && c.in <= 8 && spreads)
+    options.channels = order::plain_source;
+  else if (c.groups > 1 && c.in == 1 && c.out == 1)
+    options.channels = order::blocked; // depthwise
+  else if (c.groups > 1 && c.in <= 8 && spreads)
+    options.channels = order::last;
+  else
+    return nullptr;
+  return make();
 }
 
 #endif

@@ -1,5 +1,6 @@
 #include <sluice/ops/conv_onednn.hpp>
 
+#include <sluice/devices/cpu_level.hpp>
 #include <sluice/devices/kernel_context.hpp>
 #include <sluice/ops/onednn.hpp>
 
@@ -19,18 +20,20 @@ constexpr std::size_t aligned(std::size_t bytes) {
 struct format {
   tag plain;
   tag blocked;
+  tag last;
   tag weights;
   tag grouped_weights;
 };
 
 format format_for(std::size_t spatial) {
+  const auto wide = onednn_block() == layout::nchw16c;
   switch (spatial) {
   case 1:
-    return {tag::ncw, tag::nCw16c, tag::oiw, tag::goiw};
+    return {tag::ncw, wide ? tag::nCw16c : tag::nCw8c, tag::nwc, tag::oiw, tag::goiw};
   case 2:
-    return {tag::nchw, tag::nChw16c, tag::oihw, tag::goihw};
+    return {tag::nchw, wide ? tag::nChw16c : tag::nChw8c, tag::nhwc, tag::oihw, tag::goihw};
   default:
-    return {tag::ncdhw, tag::nCdhw16c, tag::oidhw, tag::goidhw};
+    return {tag::ncdhw, wide ? tag::nCdhw16c : tag::nCdhw8c, tag::ndhwc, tag::oidhw, tag::goidhw};
   }
 }
 
@@ -140,7 +143,7 @@ private:
       pack_->execute(stream, plain, w);
     }
     const shape y_shape{p_.plain_y.dims()};
-    auto& y = p_.blocked_out ? ctx.output_laid_out(0, element_type::float32, y_shape, layout::nchw16c,
+    auto& y = p_.blocked_out ? ctx.output_laid_out(0, element_type::float32, y_shape, onednn_block(),
                                                    p_.chosen.dst_desc().get_size())
                              : ctx.output(0, y_shape);
     const auto to =
@@ -171,6 +174,10 @@ private:
 
 } // namespace
 
+layout onednn_block() noexcept {
+  return supported_cpu_level() == cpu_level::v4 ? layout::nchw16c : layout::nchw8c;
+}
+
 std::unique_ptr<prepared_kernel> make_onednn_convolution(const convolution& c, const value& weights,
                                                          bool has_bias,
                                                          const onednn_convolution_options& options) try {
@@ -179,10 +186,11 @@ std::unique_ptr<prepared_kernel> make_onednn_convolution(const convolution& c, c
   const onednn_width here{options.width};
   const extents e{c};
   const auto formats = format_for(c.over.rank());
-  // Few channels fill no block: oneDNN then reads them plain.
-  const auto x_tag = c.groups == 1 && c.in < 8 && !options.blocked_in ? formats.plain : formats.blocked;
+  using order = onednn_convolution_options::order;
+  const auto y_tag = options.channels == order::last ? formats.last : formats.blocked;
+  const auto x_tag = options.channels == order::plain_source ? formats.plain : y_tag;
   onednn_convolution::plan p{.chosen =
-                                 describe_convolution(e, x_tag, formats.blocked, has_bias,
+                                 describe_convolution(e, x_tag, y_tag, has_bias,
                                                       options.winograd ? dnnl::algorithm::convolution_winograd
                                                                        : dnnl::algorithm::convolution_direct),
                              .plain_x = {e.x, f32, formats.plain},
@@ -206,9 +214,9 @@ std::unique_ptr<prepared_kernel> make_onednn_convolution(const convolution& c, c
   p.w_at = reserve(weights.empty() ? p.chosen.weights_desc().get_size() : 0);
   p.scratch_at = reserve(p.chosen.scratchpad_desc().get_size());
   if (options.blocked_in)
-    traits.wants = {layout::nchw16c};
+    traits.wants = {onednn_block()};
   if (options.blocked_out)
-    traits.gives = {layout::nchw16c};
+    traits.gives = {onednn_block()};
   return std::make_unique<onednn_convolution>(std::move(p), weights, std::move(traits));
 } catch (const dnnl::error&) {
   return nullptr; // it has none at all for these shapes

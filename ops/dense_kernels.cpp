@@ -2,18 +2,16 @@
 
 namespace sluice::ops {
 
-const dense_kernels& best_dense_kernels() noexcept {
-  static const auto& best = []() -> const dense_kernels& {
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512cd"))
-      return dense_kernels_v4;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
-      return dense_kernels_v3;
-    return dense_kernels_v2;
-  }();
-  return best;
+const dense_kernels& dense_loops(cpu_level level) noexcept {
+  switch (level) {
+  case cpu_level::v2:
+    break;
+  case cpu_level::v3:
+    return v3::dense_table;
+  case cpu_level::v4:
+    return v4::dense_table;
+  }
+  return v2::dense_table;
 }
 
 } // namespace sluice::ops

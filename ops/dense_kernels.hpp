@@ -1,10 +1,12 @@
 #pragma once
 
+#include <sluice/devices/cpu_level.hpp>
+
 #include <cstddef>
 #include <cstdint>
 
-/// The inner loops of matrix products, recurrent gates and pooling, built for several instruction sets
-/// (`dense_kernels_v2.cpp`, `_v3`, `_v4`: the levels of x86-64) and picked once at run time.
+/// The inner loops of matrix products, recurrent gates and pooling (`levels/dense.cpp`), built for each level
+/// of the instruction set and picked at run time.
 namespace sluice::ops {
 
 /// Columns of a panel: as many elements as fill 64 bytes.
@@ -43,11 +45,18 @@ struct dense_kernels {
   float (*max)(const float* x, std::size_t n); ///< of at least one element
 };
 
-/// The best level that this processor has. @threadsafe
-[[nodiscard]] const dense_kernels& best_dense_kernels() noexcept;
+/// Those of a level, by default the best that this machine has. @threadsafe
+[[nodiscard]] SLUICE_API const dense_kernels& dense_loops(cpu_level level = active_cpu_level()) noexcept;
 
-extern const dense_kernels dense_kernels_v2;
-extern const dense_kernels dense_kernels_v3;
-extern const dense_kernels dense_kernels_v4;
+// Each level's table, in a namespace of its name.
+namespace v2 {
+extern const dense_kernels dense_table;
+}
+namespace v3 {
+extern const dense_kernels dense_table;
+}
+namespace v4 {
+extern const dense_kernels dense_table;
+}
 
 } // namespace sluice::ops

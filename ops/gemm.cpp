@@ -15,7 +15,7 @@ constexpr std::size_t chunk_work = 1u << 18;
 
 template <class T>
 auto best_gemm() noexcept {
-  const auto& kernels = best_dense_kernels();
+  const auto& kernels = dense_loops();
   if constexpr (std::is_same_v<T, float>)
     return kernels.gemm_f32;
   else if constexpr (std::is_same_v<T, double>)

@@ -44,8 +44,13 @@ void register_quantize(operator_library& lib);
 void register_qlinear(operator_library& lib);
 void register_text(operator_library& lib);
 void register_conv(operator_library& lib);
+void register_conv_quantized(operator_library& lib);
+void register_conv_transpose(operator_library& lib);
+void register_gemm(operator_library& lib);
 void register_matmul(operator_library& lib);
+void register_matmul_quantized(operator_library& lib);
 void register_pool(operator_library& lib);
+void register_pool_global(operator_library& lib);
 void register_resize(operator_library& lib);
 void register_rnn(operator_library& lib);
 

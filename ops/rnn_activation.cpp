@@ -94,9 +94,9 @@ C rnn_activation::of(C x) const {
 
 void rnn_activation::apply(float* x, std::size_t n) const {
   if (kind_ == kind::sigmoid)
-    return best_dense_kernels().sigmoid(x, n);
+    return dense_loops().sigmoid(x, n);
   if (kind_ == kind::tanh)
-    return best_dense_kernels().tanh(x, n);
+    return dense_loops().tanh(x, n);
   for (std::size_t i = 0; i < n; ++i)
     x[i] = of(x[i]);
 }

@@ -90,6 +90,14 @@ const plain_conv cases[] = {
      .end = {3, 2}},
     {.in = 300, .out = 4, .image = {5, 70}, .kernel = {2, 2}},
     {.in = 1, .out = 40, .image = {1, 640}, .kernel = {1, 256}, .stride = {1, 128}},
+    {.n = 2,
+     .groups = 8,
+     .in = 4,
+     .out = 4,
+     .image = {10, 12},
+     .kernel = {3, 3},
+     .begin = {1, 1},
+     .end = {1, 1}},
     {.in = 2, .out = 2, .image = {3, 3}, .kernel = {1, 1}, .begin = {2, 2}, .end = {2, 2}},
 };
 
@@ -140,7 +148,9 @@ BOOST_AUTO_TEST_CASE(onednn_serves_the_shapes_it_is_chosen_for_without_its_refer
   BOOST_TEST(made({1, 1, 64, 64, over}, {}));
   BOOST_TEST(made({1, 32, 1, 1, over}, {}));
   BOOST_TEST(made({1, 1, 64, 64, over}, {.blocked_in = true, .blocked_out = true}));
-  BOOST_TEST(made({1, 1, 3, 64, over}, {.blocked_out = true}));
+  using order = onednn_convolution_options::order;
+  BOOST_TEST(made({1, 1, 3, 64, over}, {.channels = order::plain_source}));
+  BOOST_TEST(made({1, 8, 4, 4, over}, {.channels = order::last}));
   if (__builtin_cpu_supports("avx512f"))
     BOOST_TEST(made({1, 1, 64, 64, over}, {.winograd = true}));
 }

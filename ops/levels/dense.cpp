@@ -1,14 +1,10 @@
-#pragma once
-
 #include <sluice/ops/dense_kernels.hpp>
 
 #include <type_traits>
 #include <utility>
 
-/// The text of the kernels, compiled once a level. Everything has internal linkage and nothing is called from
-/// outside but the compiler's own vectors, so that no inline function of a higher level can end up in a lower
-/// one's place.
-namespace sluice::ops {
+namespace sluice::ops::SLUICE_LEVEL {
+
 namespace {
 
 /// Bytes of a register, and how many rows and panels of a product a full tile holds in registers.
@@ -248,25 +244,26 @@ float fold(const float* x, std::size_t n, float first) {
   return result;
 }
 
-inline float sum_of(const float* x, std::size_t n) {
+float sum_of(const float* x, std::size_t n) {
   return fold<sum_of_two>(x, n, 0);
 }
-inline float max_of(const float* x, std::size_t n) {
+float max_of(const float* x, std::size_t n) {
   return fold<greater_of_two>(x, n, x[0]);
 }
 
-constexpr dense_kernels kernels_of_this_level = {
-    gemm<float>,
-    gemm<double>,
-    gemm<std::uint32_t>,
-    gemm<std::uint64_t>,
-    apply<sigmoid_function>,
-    apply<tanh_function>,
-    fold_into<greater_of_two>,
-    fold_into<sum_of_two>,
-    sum_of,
-    max_of,
+} // namespace
+
+const dense_kernels dense_table = {
+    .gemm_f32 = gemm<float>,
+    .gemm_f64 = gemm<double>,
+    .gemm_u32 = gemm<std::uint32_t>,
+    .gemm_u64 = gemm<std::uint64_t>,
+    .sigmoid = apply<sigmoid_function>,
+    .tanh = apply<tanh_function>,
+    .max_into = fold_into<greater_of_two>,
+    .add_into = fold_into<sum_of_two>,
+    .sum = sum_of,
+    .max = max_of,
 };
 
-} // namespace
-} // namespace sluice::ops
+} // namespace sluice::ops::SLUICE_LEVEL
