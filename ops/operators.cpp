@@ -27,10 +27,12 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_random(*made);
     ops::register_quantize(*made);
     ops::register_text(*made);
-    ops::register_conv(*made);
     ops::register_matmul(*made);
+#ifndef SLUICE_MINI_OPS
+    ops::register_conv(*made);
     ops::register_pool(*made);
     ops::register_rnn(*made);
+#endif
     return std::shared_ptr<const operator_library>{std::move(made)};
   }();
   return library;
