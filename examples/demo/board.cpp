@@ -6,7 +6,9 @@
 
 namespace demo {
 
-board::~board() { clear(); }
+board::~board() {
+  clear();
+}
 
 void board::line(const std::string& text) {
   const std::lock_guard lock{mutex_};

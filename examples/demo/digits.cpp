@@ -31,8 +31,9 @@ std::vector<std::int32_t> chosen(const std::map<std::string, sluice::value>& arc
 }
 
 [[noreturn]] void not_digits(const std::filesystem::path& file) {
-  throw sluice::error{sluice::errc::invalid_argument,
-                      file.string() + ": needs images uint8 [N,28,28], labels uint8 [N], and indices of them if held_out"};
+  throw sluice::error{
+      sluice::errc::invalid_argument,
+      file.string() + ": needs images uint8 [N,28,28], labels uint8 [N], and indices of them if held_out"};
 }
 
 } // namespace
@@ -61,7 +62,7 @@ digits_half::digits_half(sluice::engine& engine, const std::filesystem::path& mo
   images_ = std::move(numbers);
 }
 
-measured digits_half::run(board& board, const std::atomic<bool>& stop) {
+measured digits_half::run(board& board, const std::atomic<bool>& stop, bool trace) {
   std::mutex mutex;
   std::condition_variable answered;
   std::size_t under_way = 0; // guarded by mutex, as all below
@@ -92,8 +93,11 @@ measured digits_half::run(board& board, const std::atomic<bool>& stop) {
     answered.wait(lock, [&] { return under_way < in_flight; });
     ++under_way;
     lock.unlock();
+    if (trace && trace_begins(i, labels_.size()))
+      model_.start_trace();
     model_.run_async({{"image", sluice::tensor::rows(images_, static_cast<std::int64_t>(i), 1)}})
-        .then([&on_result, i, sent = clock::now()](const sluice::values& v) { on_result(i, sent, v); }, on_error);
+        .then([&on_result, i, sent = clock::now()](const sluice::values& v) { on_result(i, sent, v); },
+              on_error);
     lock.lock();
   }
   answered.wait(lock, [&] { return under_way == 0; });

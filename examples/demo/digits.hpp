@@ -19,10 +19,12 @@ public:
   /// Loads the model and an archive with `images` uint8 [N,28,28] and `labels` uint8 [N]; if it also has
   /// `held_out`, those digits only, which the model was not trained with. Throws sluice::error, naming the
   /// file.
-  digits_half(sluice::engine& engine, const std::filesystem::path& model, const std::filesystem::path& archive);
+  digits_half(sluice::engine& engine, const std::filesystem::path& model,
+              const std::filesystem::path& archive);
 
-  /// Until all are read or until `stop`; what is in flight is finished. Throws the first error of a run.
-  measured run(board& board, const std::atomic<bool>& stop);
+  /// Until all are read or until `stop`; what is in flight is finished. With `trace`, the last digits are
+  /// traced. Throws the first error of a run.
+  measured run(board& board, const std::atomic<bool>& stop, bool trace);
 
   [[nodiscard]] std::size_t total() const noexcept { return labels_.size(); }
   [[nodiscard]] std::size_t done() const noexcept { return done_; }

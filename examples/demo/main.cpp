@@ -1,5 +1,5 @@
-// The main demo: real speech flows frame by frame through a model of voice activity that carries its state, and
-// at the same time real handwritten digits flow, several in flight, through a classifier.
+// The main demo: real speech flows frame by frame through a model of voice activity that carries its state,
+// and at the same time real handwritten digits flow, several in flight, through a classifier.
 
 #include "board.hpp"
 #include "digits.hpp"
@@ -46,11 +46,13 @@ std::unique_ptr<demo::speech_half> open_speech(sluice::engine& engine, const arg
   const auto sound = a.assets / "speech.wav";
   for (const auto& file : {model, sound})
     if (!fs::exists(file)) {
-      std::cout << "speech: left out, because " << file.string() << " is not there (tools/fetch_assets gets it)\n";
+      std::cout << "speech: left out, because " << file.string()
+                << " is not there (tools/fetch_assets gets it)\n";
       return {};
     }
   auto half = std::make_unique<demo::speech_half>(engine, model, sound);
-  std::cout << "speech: " << sound.string() << ", " << half->seconds() << " s, through " << model.string() << '\n';
+  std::cout << "speech: " << sound.string() << ", " << half->seconds() << " s, through " << model.string()
+            << '\n';
   return half;
 }
 
@@ -70,7 +72,8 @@ void write_trace(const sluice::session& s, const fs::path& folder) {
   s.write_trace(out);
   if (!out.flush())
     throw sluice::error{sluice::errc::io_failed, file.string() + ": cannot be written"};
-  std::cout << "trace: " << file.string() << " (open it in Perfetto or chrome://tracing)\n";
+  std::cout << "trace: " << file.string() << ", the last " << demo::traced_items << " of " << s.name()
+            << ", for Perfetto or chrome://tracing\n";
 }
 
 int run(const arguments& a) {
@@ -78,12 +81,9 @@ int run(const arguments& a) {
   const auto digits = open_digits(engine, a);
   const auto speech = open_speech(engine, a);
   std::cout << std::endl;
-  if (!a.traces.empty()) {
+  const auto trace = !a.traces.empty();
+  if (trace)
     fs::create_directories(a.traces);
-    digits->session().start_trace();
-    if (speech)
-      speech->session().start_trace();
-  }
 
   stop_on_interrupt();
   demo::measured heard, read;
@@ -91,8 +91,8 @@ int run(const arguments& a) {
     demo::board board{std::cout, isatty(STDOUT_FILENO) == 1};
     std::future<demo::measured> listening;
     if (speech)
-      listening = std::async(std::launch::async, [&] { return speech->run(board, stop, a.speed); });
-    read = digits->run(board, stop);
+      listening = std::async(std::launch::async, [&] { return speech->run(board, stop, a.speed, trace); });
+    read = digits->run(board, stop, trace);
     if (speech)
       heard = listening.get();
   }
@@ -101,9 +101,11 @@ int run(const arguments& a) {
   if (stop)
     std::cout << "interrupted; until then:\n";
   if (speech)
-    std::cout << "speech: " << speech->segments().size() << " segments; " << describe(heard, "frames") << '\n';
-  std::cout << "digits: " << digits->right() << " of " << digits->done() << " right; " << describe(read, "digits") << '\n';
-  if (!a.traces.empty()) {
+    std::cout << "speech: " << speech->segments().size() << " segments; " << describe(heard, "frames")
+              << '\n';
+  std::cout << "digits: " << digits->right() << " of " << digits->done() << " right; "
+            << describe(read, "digits") << '\n';
+  if (trace && !stop) {
     if (speech)
       write_trace(speech->session(), a.traces);
     write_trace(digits->session(), a.traces);
@@ -122,17 +124,21 @@ int main(int argc, char** argv) try {
   arguments a;
   CLI::App app{"Streams real speech and real handwritten digits through two models and shows what they say.",
                "sluice_demo"};
-  app.add_option("--assets", a.assets, "Folder with silero_vad.onnx, speech.wav and digits.npz, as "
-                                       "tools/fetch_assets makes it")
+  app.add_option("--assets", a.assets,
+                 "Folder with silero_vad.onnx, speech.wav and digits.npz, as "
+                 "tools/fetch_assets makes it")
       ->capture_default_str();
-  app.add_option("--digits", a.digits, "Folder with digits.onnx and sample_digits.npz")->capture_default_str();
-  app.add_option("--traces", a.traces, "Write a trace of each model's firings into this folder");
-  app.add_option("--speed", a.speed, "How fast the speech is fed: 1 is as it was spoken, 0 as fast as it can go")
+  app.add_option("--digits", a.digits, "Folder with digits.onnx and sample_digits.npz")
+      ->capture_default_str();
+  app.add_option("--traces", a.traces, "Write a trace of each model's last firings into this folder");
+  app.add_option("--speed", a.speed,
+                 "How fast the speech is fed: 1 is as it was spoken, 0 as fast as it can go")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.footer("Ctrl-C ends the streams, finishes what is in flight and prints what there is.\n"
-             "Exit status: 0 it went well, 1 a run failed, 2 a wrong option, 3 a file cannot be read or written,\n"
-             "130 after Ctrl-C.");
+  app.footer(
+      "Ctrl-C ends the streams, finishes what is in flight and prints what there is.\n"
+      "Exit status: 0 it went well, 1 a run failed, 2 a wrong option, 3 a file cannot be read or written,\n"
+      "130 after Ctrl-C.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {

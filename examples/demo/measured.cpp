@@ -24,9 +24,9 @@ std::string describe(measured m, const std::string& unit) {
   std::sort(m.microseconds.begin(), m.microseconds.end());
   std::ostringstream out;
   out << m.microseconds.size() << ' ' << unit << " in " << std::fixed << std::setprecision(2) << m.seconds
-      << " s: " << std::setprecision(0) << static_cast<double>(m.microseconds.size()) / m.seconds << ' ' << unit
-      << "/s, latency p50 " << percentile(m.microseconds, 50) << " µs, p90 " << percentile(m.microseconds, 90)
-      << " µs, p99 " << percentile(m.microseconds, 99) << " µs";
+      << " s: " << std::setprecision(0) << static_cast<double>(m.microseconds.size()) / m.seconds << ' '
+      << unit << "/s, latency p50 " << percentile(m.microseconds, 50) << " µs, p90 "
+      << percentile(m.microseconds, 90) << " µs, p99 " << percentile(m.microseconds, 99) << " µs";
   return out.str();
 }
 

@@ -1,9 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace demo {
+
+/// So many items at the end of a stream are traced: enough to look at, and small enough for a viewer.
+inline constexpr std::size_t traced_items = 100;
+[[nodiscard]] constexpr bool trace_begins(std::size_t item, std::size_t total) noexcept {
+  return item == (total > traced_items ? total - traced_items : 0);
+}
 
 /// How long each item of a stream took, and all of them.
 struct measured {

@@ -20,7 +20,9 @@ constexpr int rate = 16'000;
 constexpr std::size_t fresh = 512;
 constexpr std::size_t context = 64;
 
-double seconds_of(std::size_t frame) { return static_cast<double>(frame * fresh) / rate; }
+double seconds_of(std::size_t frame) {
+  return static_cast<double>(frame * fresh) / rate;
+}
 
 } // namespace
 
@@ -51,9 +53,11 @@ speech_half::speech_half(sluice::engine& engine, const std::filesystem::path& mo
   frames_ = (samples_.size() + fresh - 1) / fresh;
 }
 
-double speech_half::seconds() const noexcept { return static_cast<double>(samples_.size()) / rate; }
+double speech_half::seconds() const noexcept {
+  return static_cast<double>(samples_.size()) / rate;
+}
 
-measured speech_half::run(board& board, const std::atomic<bool>& stop, double speed) {
+measured speech_half::run(board& board, const std::atomic<bool>& stop, double speed, bool trace) {
   auto state = sluice::tensor::make(sluice::element_type::float32, {2, 1, 128});
   std::ranges::fill(state->data<float>(), 0.f);
   sluice::value carried = std::move(state);
@@ -61,9 +65,11 @@ measured speech_half::run(board& board, const std::atomic<bool>& stop, double sp
   measured result;
   const auto start = clock::now();
   for (std::size_t n = 0; n < frames_ && !stop; ++n) {
+    if (trace && trace_begins(n, frames_))
+      model_.start_trace();
     if (speed > 0)
-      std::this_thread::sleep_until(
-          start + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds_of(n + 1) / speed)));
+      std::this_thread::sleep_until(start + std::chrono::duration_cast<clock::duration>(
+                                                std::chrono::duration<double>(seconds_of(n + 1) / speed)));
     const auto sent = clock::now();
     const auto outputs =
         model_.run({{"input", frame(n)}, {"state", std::move(carried)}, {"sr", std::int64_t{rate}}});
@@ -93,8 +99,8 @@ void speech_half::add(std::optional<segment> s, board& board) {
     return;
   segments_.push_back(*s);
   std::ostringstream text;
-  text << std::fixed << std::setprecision(2) << "speech from " << std::setw(5) << seconds_of(s->first) << " s to "
-       << std::setw(5) << seconds_of(s->end) << " s";
+  text << std::fixed << std::setprecision(2) << "speech from " << std::setw(5) << seconds_of(s->first)
+       << " s to " << std::setw(5) << seconds_of(s->end) << " s";
   board.line(text.str());
 }
 

@@ -47,8 +47,8 @@ public:
   speech_half(sluice::engine& engine, const std::filesystem::path& model, const std::filesystem::path& sound);
 
   /// Until the end or until `stop`; the frame under way is finished. `speed` 1 takes as long as it took to
-  /// speak, 0 goes as fast as it can.
-  measured run(board& board, const std::atomic<bool>& stop, double speed);
+  /// speak, 0 goes as fast as it can. With `trace`, the last frames are traced.
+  measured run(board& board, const std::atomic<bool>& stop, double speed, bool trace);
 
   [[nodiscard]] const std::vector<segment>& segments() const noexcept { return segments_; }
   [[nodiscard]] double seconds() const noexcept;
