@@ -18,6 +18,19 @@ std::vector<value_type> body_outputs(const graph& g, std::span<const value_type>
   return outputs;
 }
 
+/// The same for a branch of If. One that is meant for other shapes, and is never taken with these, must not
+/// keep the other from running: of it only what it declares is known.
+std::vector<value_type> branch_outputs(const graph& g, std::span<const value_type> inputs) {
+  try {
+    return body_outputs(g, inputs);
+  } catch (const error&) {
+    std::vector<value_type> outputs;
+    for (const auto e : g.outputs())
+      outputs.push_back(g.at_edge(e).type);
+    return outputs;
+  }
+}
+
 value_type type_of(const op_view& op, std::size_t i) {
   return op.has_input(i) ? op.input(i) : value_type{};
 }
@@ -58,8 +71,8 @@ std::vector<value_type> infer_if(const op_view& op) {
   std::vector<value_type> captures;
   for (std::size_t i = 1; i < op.input_count(); ++i)
     captures.push_back(type_of(op, i));
-  const auto then_types = body_outputs(*op.attributes().get<body>("then_branch"), captures);
-  const auto else_types = body_outputs(*op.attributes().get<body>("else_branch"), captures);
+  const auto then_types = branch_outputs(*op.attributes().get<body>("then_branch"), captures);
+  const auto else_types = branch_outputs(*op.attributes().get<body>("else_branch"), captures);
   if (then_types.size() != else_types.size())
     throw error{errc::invalid_graph, "the branches have different numbers of outputs"};
   std::vector<value_type> outputs;

@@ -34,16 +34,18 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_quantize(*made);
     ops::register_qlinear(*made);
     ops::register_text(*made);
-    ops::register_conv(*made);
-    ops::register_conv_quantized(*made);
-    ops::register_conv_transpose(*made);
     ops::register_gemm(*made);
     ops::register_matmul(*made);
     ops::register_matmul_quantized(*made);
+#ifndef SLUICE_MINI_OPS
+    ops::register_conv(*made);
+    ops::register_conv_quantized(*made);
+    ops::register_conv_transpose(*made);
     ops::register_pool(*made);
     ops::register_pool_global(*made);
     ops::register_resize(*made);
     ops::register_rnn(*made);
+#endif
     return std::shared_ptr<const operator_library>{std::move(made)};
   }();
   return library;

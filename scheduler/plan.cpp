@@ -10,8 +10,8 @@ namespace sluice {
 
 namespace {
 
-/// Values computed from shapes are small. What is larger, and larger than what it is computed from, is left to the
-/// runtime, so that a plan stays cheap to make and to keep.
+/// Values computed from shapes are small. What is larger, and larger than what it is computed from, is left
+/// to the runtime, so that a plan stays cheap to make and to keep.
 constexpr std::size_t largest_folded_by_shape = 4096; // bytes
 
 /// A lower bound of a CPU's rates, for the first guess at a firing's time; sampling corrects it.
@@ -187,8 +187,21 @@ private:
       }
       std::sort(request.fed.begin(), request.fed.end(),
                 [](const auto& a, const auto& b) { return a.edge < b.edge; });
-      step.bodies.push_back(
-          make_plan(body, fold_constants(*body, kernels_.operators(), memory::heap()), request, kernels_));
+      step.bodies.push_back(plan_body(body, std::move(request)));
+    }
+  }
+
+  /// A branch that is meant for other shapes is planned for any: it may never be taken with these, and if it
+  /// is, the node that fails says why.
+  std::shared_ptr<const plan> plan_body(const std::shared_ptr<const graph>& body, plan_request request) {
+    const auto constants = fold_constants(*body, kernels_.operators(), memory::heap());
+    try {
+      return make_plan(body, constants, request, kernels_);
+    } catch (const error&) {
+      for (auto& f : request.fed)
+        if (f.type.is_tensor() && f.known.empty())
+          f.type = value_type{f.type.element(), partial_shape{}};
+      return make_plan(body, constants, request, kernels_);
     }
   }
 
