@@ -42,9 +42,10 @@ private:
     while (a.what == control_flow::action::kind::run_body) {
       auto& body = step_.cell->bodies[a.body]->slot(owner_.slot);
       const auto& compiled = owner_.plan->bodies[step_.index][a.body];
+      if (!compiled)
+        std::rethrow_exception(step_.planned->body_failures[a.body]);
       body.open(compiled, feeds_for(*compiled, a.values), &owner_, *this);
       body.start_only(here);
-      owner_.shared = owner_.shared || body.shared;
       if (body.activities.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return false;
       a = after(body);

@@ -47,8 +47,11 @@ struct alignas(64) executable_step {
   bool has_constants = false;
 };
 
-/// A plan bound to the nodes of a runtime. Immutable.
+/// A plan bound to the nodes of a runtime. Immutable, but for what is learned from running it.
 struct executable_plan {
+  /// Whether several heavy firings may be ready at once, by what is known of their costs now.
+  [[nodiscard]] bool forks() const noexcept;
+
   std::shared_ptr<const plan> source;
   std::vector<executable_step> steps;
   std::vector<std::vector<std::shared_ptr<const executable_plan>>> bodies; ///< by step; of control flow
@@ -56,7 +59,6 @@ struct executable_plan {
   std::vector<std::vector<executable_route>> feed_routes;                  ///< by fed edge
   std::vector<node_cell*> absent_stateful;                      ///< nodes with state that the plan leaves out
   std::shared_ptr<const std::vector<std::string>> result_names; ///< as they were asked for
-  bool forks = false;                              ///< several heavy firings may be ready at once
   mutable std::atomic<std::size_t> high_water = 0; ///< bytes that a frame has needed at most; 0: none has run
 };
 

@@ -1,8 +1,14 @@
 #include <sluice/actors/firing_loop.hpp>
 
+#include <sluice/actors/graph_runtime.hpp>
+
 namespace sluice {
 
 namespace {
+
+/// A thread that opens one frame after another leaves the work that it offered lying; so it stops now and
+/// then.
+constexpr int most_in_a_row = 16;
 
 struct deferred_frames {
   std::vector<frame*> frames;
@@ -36,13 +42,16 @@ next_frames::turn::turn(worker& here) noexcept : here_(here) {
 
 next_frames::turn::~turn() {
   auto& d = deferred();
-  while (!d.frames.empty()) {
+  for (int in_a_row = 0; !d.frames.empty(); ++in_a_row) {
     auto* const mine = d.frames.back();
     d.frames.pop_back();
     for (auto* f : d.frames)
-      here_.offer(*f);
+      f->runtime.services().threads->submit(*f);
     d.frames.clear();
-    mine->start(here_);
+    if (in_a_row == most_in_a_row)
+      mine->runtime.services().threads->submit(*mine);
+    else
+      mine->start(here_);
   }
   d.in_turn = false;
 }

@@ -44,6 +44,7 @@ frame::~frame() {
 
 void frame::open(std::shared_ptr<const executable_plan> p, std::vector<value> given, frame* parent,
                  frame_listener& who) {
+  owner = parent;
   root = parent ? parent->root : this;
   listener = &who;
   if (parent) {
@@ -97,9 +98,7 @@ void frame::start_only(worker& here) noexcept {
     for (const auto& direct : compiled.direct)
       if (direct.fed == compiled.fed[i].edge)
         results[direct.result] = feeds[i];
-    for (const auto& route : plan->feed_routes[i])
-      route.step->cell->actor.load(std::memory_order_acquire)
-          ->arrive(*this, *route.step, route.port, route.last ? std::move(feeds[i]) : feeds[i], loop);
+    send(*this, plan->feed_routes[i], {&feeds[i], 1}, loop);
   }
   for (const auto s : compiled.sources)
     loop.ready(*this, plan->steps[s]);

@@ -99,7 +99,8 @@ struct frame final : job {
 
   graph_runtime& runtime;
   const std::uint32_t slot;
-  frame* root = this; ///< the frame of the session that this one, of a body, belongs to
+  frame* root = this;     ///< the frame of the session that this one, of a body, belongs to
+  frame* owner = nullptr; ///< the frame of the node that runs this one; null in the root
   frame_listener* listener = nullptr;
   intrusive_ptr<frame_memory> memory;  ///< of the root
   std::uint64_t number = 0;            ///< of the root
@@ -108,6 +109,12 @@ struct frame final : job {
   /// Whether another thread may work for the frame. Until then its only thread counts arrivals without atomic
   /// operations. Set by that thread before it hands anything over, which orders all that came before.
   bool shared = false;
+  /// Another thread may work for the frame from now on, and for those whose node runs it.
+  void share() noexcept {
+    for (auto* f = this; f && !f->shared; f = f->owner)
+      f->shared = true;
+  }
+  bool in_burst = false; ///< of the root: threads were told to expect work
   std::vector<value> feeds;
   std::vector<value> results;
   std::shared_ptr<const executable_plan> plan; ///< stays bound until another is opened

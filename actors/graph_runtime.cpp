@@ -1,5 +1,6 @@
 #include <sluice/actors/graph_runtime.hpp>
 
+#include <sluice/actors/firing_loop.hpp>
 #include <sluice/actors/node_actor.hpp>
 #include <sluice/scheduler/control_flow.hpp>
 
@@ -38,19 +39,19 @@ void append_routes(std::vector<executable_route>& to, const std::vector<plan_ste
 
 /// True if what these routes lead to can keep two threads busy. What has not run yet may.
 bool keeps_two_busy(std::span<const executable_route> routes) {
-  constexpr float worth_waking_for_ns = 2000;
   std::size_t heavy = 0;
   for (const auto& r : routes)
     if (r.step) {
       const auto ns = r.step->cell->cost_ns.load(std::memory_order_relaxed);
-      heavy += ns < 0 || ns >= worth_waking_for_ns ? 1 : 0;
+      heavy += ns < 0 || ns >= firing_loop::heavy_ns ? 1 : 0;
     }
   return heavy > 1;
 }
 
 } // namespace
 
-graph_runtime::graph_runtime(std::shared_ptr<const graph> g, runtime_services& services, std::uint32_t window)
+graph_runtime::graph_runtime(std::shared_ptr<const graph> g, runtime_services& services, std::uint32_t window,
+                             bool is_body)
   : graph_(std::move(g)), services_(services), cells_(graph_->nodes().size()) {
   for (node_index i = 0; i < cells_.size(); ++i) {
     auto& cell = cells_[i];
@@ -59,12 +60,15 @@ graph_runtime::graph_runtime(std::shared_ptr<const graph> g, runtime_services& s
     cell.index = i;
     cell.state_offset = slot_bytes_;
     slot_bytes_ += static_cast<std::uint32_t>(sizeof(firing_state) + n.inputs.size() * sizeof(value));
+    if (is_body && kind_of(n) == executable_step::kind::stateful_function)
+      throw error{errc::invalid_graph,
+                  "node " + title(n) + " keeps state, which a body of control flow cannot"};
     if (kind_of(n) == executable_step::kind::stateful_function)
       cell.order = std::make_unique<turns>();
     if (is_control_flow(n))
       for (const auto& name : n.schema->bodies)
         cell.bodies.push_back(std::make_unique<graph_runtime>(
-            n.attributes.get<std::shared_ptr<const graph>>(name), services, window));
+            n.attributes.get<std::shared_ptr<const graph>>(name), services, window, true));
   }
   for (std::uint32_t s = 0; s < window; ++s)
     slots_.push_back(std::make_unique<frame>(*this, s));
@@ -99,7 +103,7 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
     s.planned = &planned;
     s.has_constants = !planned.constants.empty();
     for (std::size_t b = 0; b < planned.bodies.size(); ++b)
-      made->bodies[i].push_back(cell.bodies[b]->bind(planned.bodies[b]));
+      made->bodies[i].push_back(planned.bodies[b] ? cell.bodies[b]->bind(planned.bodies[b]) : nullptr);
     if (planned.estimated_ns && cell.cost_ns.load(std::memory_order_relaxed) < 0)
       cell.cost_ns.store(static_cast<float>(*planned.estimated_ns), std::memory_order_relaxed);
     const auto first = made->routes.size();
@@ -113,12 +117,15 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
   for (auto& cell : cells_)
     if (cell.order && compiled.step_of[cell.index] == plan::no_step)
       made->absent_stateful.push_back(&cell);
-  const auto forks = [](const auto& routes) { return keeps_two_busy(routes); };
-  made->forks = std::any_of(made->feed_routes.begin(), made->feed_routes.end(), forks) ||
-                std::any_of(made->steps.begin(), made->steps.end(), [](const auto& s) {
-                  return keeps_two_busy({s.routes, s.route_count});
-                });
   return made;
+}
+
+bool executable_plan::forks() const noexcept {
+  return std::any_of(feed_routes.begin(), feed_routes.end(),
+                     [](const auto& r) { return keeps_two_busy(r); }) ||
+         std::any_of(steps.begin(), steps.end(), [](const auto& s) {
+           return keeps_two_busy({s.routes, s.route_count});
+         });
 }
 
 node_cell* graph_runtime::find(std::string_view name) {

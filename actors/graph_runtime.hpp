@@ -45,7 +45,8 @@ struct alignas(64) node_cell {
 /// A graph made ready to run: an actor for each node, and a window of slots for frames.
 class graph_runtime {
 public:
-  graph_runtime(std::shared_ptr<const graph> g, runtime_services& services, std::uint32_t window);
+  graph_runtime(std::shared_ptr<const graph> g, runtime_services& services, std::uint32_t window,
+                bool is_body = false);
   ~graph_runtime();
   graph_runtime(const graph_runtime&) = delete;
   graph_runtime& operator=(const graph_runtime&) = delete;

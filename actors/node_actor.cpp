@@ -26,6 +26,7 @@ public:
     : kernel_context(r), frame_(f), step_(s) {}
 
   std::shared_ptr<completion_token> suspend() override {
+    frame_.share();
     return std::make_shared<pending_firing>(frame_, step_);
   }
 
@@ -180,7 +181,7 @@ void note_time(const frame& f, const executable_step& s, clock::time_point begin
 } // namespace
 
 void firing_loop::offer(item i) {
-  i.owner->shared = true;
+  i.owner->share();
   i.owner->activities.fetch_add(1,
                                 std::memory_order_relaxed); // this thread's own keeps the frame from ending
   here_.offer(i.owner->state(i.step->state_offset));
@@ -193,7 +194,7 @@ void firing_loop::put_off(frame& f, const executable_step& s) {
     lists_.heavy.push_back({&f, &s});
 }
 
-inline void firing_loop::ready(frame& f, const executable_step& s) {
+void firing_loop::ready(frame& f, const executable_step& s) {
   if (s.cell->cost_ns.load(std::memory_order_relaxed) >= heavy_ns || f.runtime.services().stepped) {
     put_off(f, s);
     return;
@@ -226,7 +227,7 @@ void firing_loop::drain() noexcept {
   }
 }
 
-inline void node_actor::arrive(frame& f, const executable_step& s, std::uint32_t port, value v,
+void node_actor::arrive(frame& f, const executable_step& s, std::uint32_t port, value v,
                                firing_loop& loop) {
   auto& state = f.state(s.state_offset);
   state.inputs()[port] = std::move(v);
@@ -244,7 +245,7 @@ inline void node_actor::arrive(frame& f, const executable_step& s, std::uint32_t
   loop.ready(f, s);
 }
 
-inline void send(frame& f, std::span<const executable_route> routes, std::span<value> values,
+void send(frame& f, std::span<const executable_route> routes, std::span<value> values,
                  firing_loop& loop) noexcept {
   const value_body* shared = nullptr;
   for (const auto& r : routes) {
@@ -266,7 +267,7 @@ void node_actor::fire(frame& f, const executable_step& s, firing_loop& loop) noe
   auto& cell = *s.cell;
   if (s.what == executable_step::kind::stateful_function && !std::exchange(state.has_turn, false)) {
     // Whoever gives the turn later finds the activity already counted, and may do so on another thread.
-    f.shared = true;
+    f.share();
     f.activities.fetch_add(1, std::memory_order_relaxed);
     if (!cell.order->enter(f.number, &f))
       return;
@@ -294,7 +295,7 @@ void node_actor::fire(frame& f, const executable_step& s, firing_loop& loop) noe
     finish_firing(f, s, {outputs.data(), outputs.size()}, loop);
 }
 
-inline void finish_firing(frame& f, const executable_step& s, std::span<value> outputs,
+void finish_firing(frame& f, const executable_step& s, std::span<value> outputs,
                           firing_loop& loop) noexcept {
   auto* const inputs = f.state(s.state_offset).inputs();
   if (s.has_constants)

@@ -88,6 +88,7 @@ struct blocking_call final : job {
 } // namespace
 
 void fire_blocking(frame& f, const executable_step& s, std::span<value> inputs) {
+  f.share();
   auto token = std::make_shared<pending_firing>(f, s);
   f.runtime.services().blocking->submit(*new blocking_call{std::move(token), *s.function, inputs, s.outputs});
 }

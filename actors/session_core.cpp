@@ -7,6 +7,7 @@
 #include <caf/send.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace sluice {
@@ -257,7 +258,11 @@ void session_core::open(frame& f, run_state& r) {
       waiting.has_turn = true;
       setup_.threads->submit(waiting);
     }
-  if (r.plan->forks)
+  // Whether it pays to expect work is looked at again as costs become known.
+  if (std::has_single_bit(f.number) || f.number % 256 == 0)
+    expects_forks_.store(r.plan->forks(), std::memory_order_relaxed);
+  f.in_burst = expects_forks_.load(std::memory_order_relaxed);
+  if (f.in_burst)
     setup_.threads->begin_burst();
   if (r.when_opened)
     r.when_opened(f.number);
@@ -304,7 +309,7 @@ void session_core::admit_waiting() {
 void session_core::on_quiescent(frame& f, worker&) noexcept {
   const auto r = running_[f.slot]; // nobody changes it while the frame has the slot
   const auto on_worker = !next_frames::is_guest();
-  if (f.plan->forks)
+  if (f.in_burst)
     setup_.threads->end_burst();
   auto outcome = outcome_of(f, *r);
   for (auto seen = r->plan->high_water.load(std::memory_order_relaxed), peak = f.memory->peak();

@@ -131,6 +131,7 @@ private:
   std::vector<caf::actor> dead_actors_; // frames in flight may still call them
 
   std::atomic<std::uint64_t> callbacks_failed_ = 0;
+  std::atomic<bool> expects_forks_ = false; // the newest plan's forks(), as seen last
   caf::actor session_actor_;
   caf::actor placement_actor_;
 };

@@ -100,7 +100,7 @@ public:
         const matrix_view<C> b_turned{b.data(), 1, static_cast<std::ptrdiff_t>(k)};
         pack(packed.data(), trans_b_ ? b_turned : b_plain, k, n);
       }
-      const product<C> p{.m = m,
+      const matrix_product<C> p{.m = m,
                          .n = n,
                          .k = k,
                          .a = trans_a_ ? turned : plain,

@@ -167,42 +167,52 @@ private:
                    std::span<const value> constants, plan_step& step) {
     for (const auto& name : n.schema->bodies) {
       const auto& body = n.attributes.get<std::shared_ptr<const graph>>(name);
-      const auto formal = body->inputs().size() - n.captures;
-      plan_request request;
-      request.width = request_.width;
-      request.fetch.assign(body->outputs().begin(), body->outputs().end());
-      for (std::size_t i = 0; i < body->inputs().size(); ++i) {
-        plan_request::fed_edge f;
-        f.edge = body->inputs()[i];
-        if (i < formal) {
-          f.type = body->at_edge(f.edge).type; // changes from one iteration to the next: any shape
-          if (f.type.is_tensor())
-            f.type = value_type{f.type.element(), partial_shape{}};
-        } else {
-          const auto port = n.inputs.size() - n.captures + (i - formal);
-          f.type = types[port] ? *types[port] : value_type{};
-          f.known = constants[port];
-        }
-        request.fed.push_back(std::move(f));
+      step.body_failures.emplace_back();
+      try {
+        step.bodies.push_back(plan_body(n, body, types, constants, true));
+        continue;
+      } catch (const error&) {
       }
-      std::sort(request.fed.begin(), request.fed.end(),
-                [](const auto& a, const auto& b) { return a.edge < b.edge; });
-      step.bodies.push_back(plan_body(body, std::move(request)));
+      try { // the shapes at hand do not fit; those that arrive may
+        step.bodies.push_back(plan_body(n, body, types, constants, false));
+      } catch (const error&) {
+        step.bodies.push_back(nullptr);
+        step.body_failures.back() = std::current_exception();
+      }
     }
   }
 
-  /// A branch that is meant for other shapes is planned for any: it may never be taken with these, and if it
-  /// is, the node that fails says why.
-  std::shared_ptr<const plan> plan_body(const std::shared_ptr<const graph>& body, plan_request request) {
-    const auto constants = fold_constants(*body, kernels_.operators(), memory::heap());
-    try {
-      return make_plan(body, constants, request, kernels_);
-    } catch (const error&) {
-      for (auto& f : request.fed)
-        if (f.type.is_tensor() && f.known.empty())
-          f.type = value_type{f.type.element(), partial_shape{}};
-      return make_plan(body, constants, request, kernels_);
+  std::shared_ptr<const plan> plan_body(const graph::node& n, const std::shared_ptr<const graph>& body,
+                                        std::span<const value_type* const> types,
+                                        std::span<const value> constants, bool with_shapes) {
+    const auto formal = body->inputs().size() - n.captures;
+    const auto own = n.inputs.size() - n.captures;
+    const auto any_shape = [](const value_type& t) {
+      return t.is_tensor() ? value_type{t.element(), partial_shape{}} : t;
+    };
+    plan_request request;
+    request.width = request_.width;
+    request.fetch.assign(body->outputs().begin(), body->outputs().end());
+    for (std::size_t i = 0; i < body->inputs().size(); ++i) {
+      plan_request::fed_edge f;
+      f.edge = body->inputs()[i];
+      if (i < formal) { // changes from one iteration to the next, in shape too
+        f.type = any_shape(body->at_edge(f.edge).type);
+        const auto port =
+            i + own - formal; // a loop's own inputs and its body's formal ones end with the same values
+        if (port < own && types[port])
+          f.type = f.type.merged(any_shape(*types[port])).value_or(f.type);
+      } else {
+        const auto port = own + (i - formal);
+        f.type = types[port] ? *types[port] : value_type{};
+        f.type = with_shapes ? f.type : any_shape(f.type);
+        f.known = constants[port];
+      }
+      request.fed.push_back(std::move(f));
     }
+    std::sort(request.fed.begin(), request.fed.end(),
+              [](const auto& a, const auto& b) { return a.edge < b.edge; });
+    return make_plan(body, fold_constants(*body, kernels_.operators(), memory::heap()), request, kernels_);
   }
 
   static std::optional<double> estimate(const graph::node& n, std::span<const value_type* const> types,

@@ -4,6 +4,7 @@
 #include <sluice/graph/graph.hpp>
 
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -50,8 +51,11 @@ struct plan_step {
   std::vector<value_type> output_types;
   std::shared_ptr<const prepared_kernel>
       kernel; ///< null: prepared when it fires, for the shapes that arrived
-  std::vector<std::shared_ptr<const plan>> bodies; ///< control flow: in the order of the schema's bodies
-  std::optional<double> estimated_ns;              ///< of one firing; nullopt where shapes depend on data
+  /// Control flow: in the order of the schema's bodies. Null where a body does not fit the inputs, as may be
+  /// with the branch that is not taken: executing it throws the failure at its place in `body_failures`.
+  std::vector<std::shared_ptr<const plan>> bodies;
+  std::vector<std::exception_ptr> body_failures;
+  std::optional<double> estimated_ns; ///< of one firing; nullopt where shapes depend on data
 };
 
 /// A graph compiled for a fetch set, fed edges and their types: what runs, and where its outputs go.
