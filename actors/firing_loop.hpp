@@ -15,12 +15,17 @@ public:
   /// From this cost on a firing is worth handing to another thread: waking one costs a few microseconds.
   static constexpr float heavy_ns = 2000;
 
-  explicit firing_loop(worker& here) noexcept : firing_loop(here, of_thread()) {}
+  /// @param stepped  each firing is to be a job of its own
+  firing_loop(worker& here, bool stepped) noexcept : firing_loop(here, stepped, of_thread()) {}
   firing_loop(const firing_loop&) = delete;
   firing_loop& operator=(const firing_loop&) = delete;
 
   /// A firing that has all its inputs.
-  void ready(frame& f, const executable_step& s);
+  void ready(frame& f, const executable_step& s) {
+    if (next_.step)
+      lists_.cheap.push_back(next_);
+    next_ = {&f, &s};
+  }
 
   /// Fires until nothing is left on this thread.
   void drain() noexcept;
@@ -35,20 +40,19 @@ private:
     const executable_step* step = nullptr;
   };
   struct lists {
-    std::vector<item> cheap;
+    std::vector<item> cheap; // not looked at yet, or cheap
     std::vector<item> heavy;
     std::uint32_t firings = 0;
   };
 
-  firing_loop(worker& here, lists& l) noexcept
-    : here_(here), lists_(l), cheap_base_(l.cheap.size()), heavy_base_(l.heavy.size()) {}
+  firing_loop(worker& here, bool stepped, lists& l) noexcept
+    : here_(here), stepped_(stepped), lists_(l), cheap_base_(l.cheap.size()), heavy_base_(l.heavy.size()) {}
 
   static lists& of_thread() noexcept;
-  static void fire(item i, firing_loop& loop) noexcept;
-  void put_off(frame& f, const executable_step& s);
   void offer(item i);
 
   worker& here_;
+  const bool stepped_;
   lists& lists_;
   const std::size_t cheap_base_;
   const std::size_t heavy_base_;

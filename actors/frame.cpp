@@ -12,7 +12,7 @@ namespace sluice {
 void firing_state::run(worker& here) noexcept {
   const next_frames::turn turn{here};
   {
-    firing_loop loop{here};
+    firing_loop loop{here, owner.runtime.services().stepped};
     const auto& s = owner.step_of(cell);
     cell.actor.load(std::memory_order_acquire)->fire(owner, s, loop);
     loop.drain();
@@ -87,7 +87,7 @@ void frame::start(worker& here) noexcept {
 }
 
 void frame::start_only(worker& here) noexcept {
-  firing_loop loop{here};
+  firing_loop loop{here, runtime.services().stepped};
   const auto& compiled = *plan->source;
   for (const auto& direct : compiled.direct)
     if (direct.fed == no_edge)

@@ -107,6 +107,11 @@ completion execute_kernel(frame& f, const executable_step& s, std::span<value> i
   return kernel.execute(ctx);
 }
 
+completion call(const executable_step& s, std::span<value> inputs, std::span<value> outputs) {
+  s.function->call(inputs, outputs);
+  return completion::done;
+}
+
 /// Runs what the step stands for. completion::pending: the firing ends elsewhere.
 completion execute(frame& f, const executable_step& s, std::span<value> inputs, std::span<value> outputs,
                    worker& here) {
@@ -116,8 +121,7 @@ completion execute(frame& f, const executable_step& s, std::span<value> inputs, 
     return execute_kernel(f, s, inputs, outputs, here);
   case kind::pure_function:
   case kind::stateful_function:
-    s.function->call(inputs, outputs);
-    return completion::done;
+    return call(s, inputs, outputs);
   case kind::blocking_function:
     fire_blocking(f, s, inputs);
     return completion::pending;
@@ -148,15 +152,24 @@ void pass_turn_on(const executable_step& s, worker& here) {
   }
 }
 
-/// Fails the firing if an output that somebody takes was left empty.
-void check_outputs(frame& f, const executable_step& s, std::span<const value> outputs) {
+/// Throws if an output that somebody takes was left empty.
+void check_outputs(const executable_step& s, std::span<const value> outputs) {
   for (std::uint32_t i = 0; i < s.route_count; ++i)
-    if (s.routes[i].group > 0 && outputs[s.routes[i].output].empty()) {
-      f.fail(s.index, std::make_exception_ptr(
-                          error{errc::kernel_failed, "node " + title(*s.cell->node) + " left output " +
-                                                         std::to_string(s.routes[i].output) + " empty"}));
-      return;
-    }
+    if (s.routes[i].group > 0 && outputs[s.routes[i].output].empty())
+      throw error{errc::kernel_failed, "it left output " + std::to_string(s.routes[i].output) + " empty"};
+}
+
+/// True if it is the turn of `f` at a node with state. If not, the firing waits, and counts as an activity.
+bool takes_turn(frame& f, const executable_step& s) {
+  if (std::exchange(f.state(s.state_offset).has_turn, false))
+    return true;
+  // Whoever gives the turn later finds the activity already counted, and may do so on another thread.
+  f.share();
+  f.activities.fetch_add(1, std::memory_order_relaxed);
+  if (!s.cell->order->enter(f.number, &f))
+    return false;
+  f.activities.fetch_sub(1, std::memory_order_relaxed);
+  return true;
 }
 
 void trace(tracer& t, const frame& f, const executable_step& s, clock::time_point begin,
@@ -187,31 +200,18 @@ void firing_loop::offer(item i) {
   here_.offer(i.owner->state(i.step->state_offset));
 }
 
-void firing_loop::put_off(frame& f, const executable_step& s) {
-  if (f.runtime.services().stepped)
-    offer({&f, &s});
-  else
-    lists_.heavy.push_back({&f, &s});
-}
-
-void firing_loop::ready(frame& f, const executable_step& s) {
-  if (s.cell->cost_ns.load(std::memory_order_relaxed) >= heavy_ns || f.runtime.services().stepped) {
-    put_off(f, s);
-    return;
-  }
-  if (next_.step)
-    lists_.cheap.push_back(next_);
-  next_ = {&f, &s};
-}
-
-inline void firing_loop::fire(item i, firing_loop& loop) noexcept {
-  i.step->cell->actor.load(std::memory_order_acquire)->fire(*i.owner, *i.step, loop);
-}
-
 void firing_loop::drain() noexcept {
   for (;;) {
-    while (next_.step)
-      fire(std::exchange(next_, {}), *this);
+    while (next_.step) {
+      const auto i = std::exchange(next_, {});
+      auto& cell = *i.step->cell;
+      if (stepped_)
+        offer(i);
+      else if (cell.cost_ns.load(std::memory_order_relaxed) >= heavy_ns)
+        lists_.heavy.push_back(i);
+      else
+        cell.actor.load(std::memory_order_acquire)->fire(*i.owner, *i.step, *this);
+    }
     if (lists_.cheap.size() > cheap_base_) {
       next_ = lists_.cheap.back();
       lists_.cheap.pop_back();
@@ -223,12 +223,12 @@ void firing_loop::drain() noexcept {
     for (auto i = heavy_base_ + 1; i < lists_.heavy.size(); ++i)
       offer(lists_.heavy[i]);
     lists_.heavy.resize(heavy_base_);
-    fire(kept, *this);
+    kept.step->cell->actor.load(std::memory_order_acquire)->fire(*kept.owner, *kept.step, *this);
   }
 }
 
-void node_actor::arrive(frame& f, const executable_step& s, std::uint32_t port, value v,
-                               firing_loop& loop) {
+[[gnu::always_inline]] inline void node_actor::arrive(frame& f, const executable_step& s, std::uint32_t port,
+                                                      value v, firing_loop& loop) {
   auto& state = f.state(s.state_offset);
   state.inputs()[port] = std::move(v);
   if (s.dynamic_inputs > 1) {
@@ -245,58 +245,24 @@ void node_actor::arrive(frame& f, const executable_step& s, std::uint32_t port, 
   loop.ready(f, s);
 }
 
-void send(frame& f, std::span<const executable_route> routes, std::span<value> values,
-                 firing_loop& loop) noexcept {
-  const value_body* shared = nullptr;
+[[gnu::always_inline]] inline void node_actor::deliver(frame& f, std::span<const executable_route> routes,
+                                                       std::span<value> values, firing_loop& loop) noexcept {
+  const value_body* body = nullptr;
   for (const auto& r : routes) {
     if (r.group > 0) {
-      shared = values[r.output].release();
-      if (shared && r.group > 1)
-        shared->add_references(r.group - 1u);
+      body = values[r.output].release();
+      if (body && r.group > 1)
+        body->add_references(r.group - 1u);
     }
-    auto v = value::adopt(shared);
     if (r.step)
-      r.step->cell->actor.load(std::memory_order_acquire)->arrive(f, *r.step, r.port, std::move(v), loop);
+      arrive(f, *r.step, r.port, value::adopt(body), loop);
     else
-      f.results[r.port] = std::move(v);
+      f.results[r.port] = value::adopt(body);
   }
 }
 
-void node_actor::fire(frame& f, const executable_step& s, firing_loop& loop) noexcept {
-  auto& state = f.state(s.state_offset);
-  auto& cell = *s.cell;
-  if (s.what == executable_step::kind::stateful_function && !std::exchange(state.has_turn, false)) {
-    // Whoever gives the turn later finds the activity already counted, and may do so on another thread.
-    f.share();
-    f.activities.fetch_add(1, std::memory_order_relaxed);
-    if (!cell.order->enter(f.number, &f))
-      return;
-    f.activities.fetch_sub(1, std::memory_order_relaxed);
-  }
-  const std::span<value> inputs{state.inputs(), s.inputs};
-  outputs_on_stack outputs(s.outputs);
-  auto how = completion::done;
-  if (!(f.poisoned() && f.skips(s, inputs))) {
-    try {
-      if (cell.killed.load(std::memory_order_acquire) > f.opened_after_kill)
-        throw error{errc::node_down, "its actor was killed"};
-      const auto timed = f.trace || loop.samples() || cell.cost_ns.load(std::memory_order_relaxed) < 0;
-      const auto begin = timed ? clock::now() : clock::time_point{};
-      how = execute(f, s, inputs, {outputs.data(), outputs.size()}, loop.here());
-      if (timed)
-        note_time(f, s, begin, clock::now());
-    } catch (...) {
-      f.fail(s.index, named_failure(*cell.node));
-      for (auto& v : outputs)
-        v.reset();
-    }
-  }
-  if (how == completion::done)
-    finish_firing(f, s, {outputs.data(), outputs.size()}, loop);
-}
-
-void finish_firing(frame& f, const executable_step& s, std::span<value> outputs,
-                          firing_loop& loop) noexcept {
+[[gnu::always_inline]] inline void node_actor::finish(frame& f, const executable_step& s,
+                                                      std::span<value> outputs, firing_loop& loop) noexcept {
   auto* const inputs = f.state(s.state_offset).inputs();
   if (s.has_constants)
     reset_dynamic_inputs(s, inputs);
@@ -305,9 +271,58 @@ void finish_firing(frame& f, const executable_step& s, std::span<value> outputs,
       inputs[i].reset();
   if (s.what == executable_step::kind::stateful_function)
     pass_turn_on(s, loop.here());
-  if (!f.poisoned())
-    check_outputs(f, s, outputs);
-  send(f, {s.routes, s.route_count}, outputs, loop);
+  deliver(f, {s.routes, s.route_count}, outputs, loop);
+}
+
+[[gnu::always_inline]] inline void node_actor::fire_into(frame& f, const executable_step& s,
+                                                         std::span<value> outputs,
+                                                         firing_loop& loop) noexcept {
+  auto& cell = *s.cell;
+  const std::span<value> inputs{f.state(s.state_offset).inputs(), s.inputs};
+  if (!(f.poisoned() && f.skips(s, inputs))) {
+    try {
+      if (cell.killed.load(std::memory_order_acquire) > f.opened_after_kill)
+        throw error{errc::node_down, "its actor was killed"};
+      const auto timed = f.trace || loop.samples() || cell.cost_ns.load(std::memory_order_relaxed) < 0;
+      const auto begin = timed ? clock::now() : clock::time_point{};
+      const auto how = s.what == executable_step::kind::pure_function
+                           ? call(s, inputs, outputs)
+                           : execute(f, s, inputs, outputs, loop.here());
+      if (timed)
+        note_time(f, s, begin, clock::now());
+      if (how == completion::pending)
+        return;
+      for (const auto& v : outputs)
+        if (v.empty()) [[unlikely]]
+          check_outputs(s, outputs);
+    } catch (...) {
+      f.fail(s.index, named_failure(*cell.node));
+      for (auto& v : outputs)
+        v.reset();
+    }
+  }
+  finish(f, s, outputs, loop);
+}
+
+void node_actor::fire(frame& f, const executable_step& s, firing_loop& loop) noexcept {
+  if (s.what == executable_step::kind::stateful_function && !takes_turn(f, s))
+    return;
+  if (s.outputs == 1) {
+    value output;
+    fire_into(f, s, {&output, 1}, loop);
+  } else {
+    outputs_on_stack outputs(s.outputs);
+    fire_into(f, s, {outputs.data(), outputs.size()}, loop);
+  }
+}
+
+void send(frame& f, std::span<const executable_route> routes, std::span<value> values,
+          firing_loop& loop) noexcept {
+  node_actor::deliver(f, routes, values, loop);
+}
+
+void finish_firing(frame& f, const executable_step& s, std::span<value> outputs, firing_loop& loop) noexcept {
+  node_actor::finish(f, s, outputs, loop);
 }
 
 void node_actor::enqueue(caf::mailbox_element_ptr message, caf::execution_unit* unit) {

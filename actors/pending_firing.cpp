@@ -51,7 +51,7 @@ void pending_firing::run(worker& here) noexcept {
   const auto keep = std::move(keep_);
   const next_frames::turn turn{here};
   {
-    firing_loop loop{here};
+    firing_loop loop{here, frame_.runtime.services().stepped};
     finish_firing(frame_, step_, outputs_, loop);
     loop.drain();
   }

@@ -45,7 +45,7 @@ struct external_delivery final : job {
   void run(worker& here) noexcept override {
     const next_frames::turn turn{here};
     {
-      firing_loop loop{here};
+      firing_loop loop{here, to.runtime.services().stepped};
       for (const auto& direct : to.plan->source->direct)
         if (direct.fed == to.plan->source->fed[position].edge)
           to.results[direct.result] = content;

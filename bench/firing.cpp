@@ -27,6 +27,7 @@ struct settings {
   unsigned repeats = 9;
   double ms_a_turn = 20;
   std::string json;
+  bool alone = false;
 };
 
 dataflow_shape shape_named(const std::string& name) {
@@ -49,9 +50,12 @@ void measure(const firing_setting& s, const settings& how, nlohmann::json& resul
   sluice::cpu_threads::process().resize(s.workers);
   std::vector<std::unique_ptr<contender>> all;
   all.push_back(make_sluice(s));
-  for (auto make : {make_tbb, make_taskflow})
+  for (auto make : {make_tbb, make_taskflow}) {
+    if (how.alone)
+      break;
     for (auto& c : make(s))
       all.push_back(std::move(c));
+  }
   std::vector<std::uint64_t> counts;
   for (const auto& c : all) { // warm, and find out how many frames fill a turn
     c->run(s.frames * 2);
@@ -115,6 +119,7 @@ int main(int argc, char** argv) try {
   app.add_option("--turn", how.ms_a_turn, "milliseconds that a turn takes at least")
       ->check(CLI::PositiveNumber);
   app.add_option("--json", how.json, "write the results to this file");
+  app.add_flag("--alone", how.alone, "leave the peers out, to profile");
   CLI11_PARSE(app, argc, argv);
 
   auto results = nlohmann::json::array();
