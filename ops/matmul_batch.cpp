@@ -28,7 +28,7 @@ std::size_t index_in(const shape& result, const shape& s, std::size_t batch_rank
 }
 
 template <class C>
-using product_list = boost::container::small_vector<product<C>, 4>;
+using product_list = boost::container::small_vector<matrix_product<C>, 4>;
 
 } // namespace
 
