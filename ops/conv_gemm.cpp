@@ -185,13 +185,13 @@ void convolve(const kernel_context& ctx, const convolution& given, const C* x, c
         const auto rows = std::min(k_block, k - at);
         columns.gather(image, at, rows, gathered.data());
         multiply_here(matrix_product<C>{.m = c.out,
-                                 .n = count,
-                                 .k = rows,
-                                 .a = {w + first_channel * k + at, static_cast<std::ptrdiff_t>(k), 1},
-                                 .b = right_side<C>::packed(gathered.data(), rows),
-                                 .c = to,
-                                 .c_row = static_cast<std::ptrdiff_t>(pixels),
-                                 .accumulate = bias || at > 0});
+                                        .n = count,
+                                        .k = rows,
+                                        .a = {w + first_channel * k + at, static_cast<std::ptrdiff_t>(k), 1},
+                                        .b = right_side<C>::packed(gathered.data(), rows),
+                                        .c = to,
+                                        .c_row = static_cast<std::ptrdiff_t>(pixels),
+                                        .accumulate = bias || at > 0});
       }
     }
   });

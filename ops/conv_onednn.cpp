@@ -2,8 +2,10 @@
 
 #include <sluice/devices/cpu_level.hpp>
 #include <sluice/devices/kernel_context.hpp>
+#include <sluice/devices/library_team.hpp>
 #include <sluice/ops/onednn.hpp>
 
+#include <algorithm>
 #include <optional>
 
 namespace sluice::ops {
@@ -80,95 +82,109 @@ dnnl::convolution_forward::primitive_desc describe_convolution(const extents& e,
   return {what, with_user_scratch(), onednn_engine()};
 }
 
+dnnl::reorder make_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+  return dnnl::reorder{{onednn_engine(), from, onednn_engine(), to}};
+}
+
+/// What is the same at every width.
+struct onednn_plan {
+  dnnl::memory::desc plain_x, plain_y, plain_w;
+  bool has_bias = false;
+  bool blocked_in = false;
+  bool blocked_out = false;
+  bool constant_weights = false;
+  std::size_t x_at = 0, y_at = 0, w_at = 0, scratch_at = 0; ///< in the scratch memory
+};
+
+/// The primitives for one width, which they keep from their creation.
+struct onednn_primitives {
+  dnnl::convolution_forward::primitive_desc chosen;
+  dnnl::convolution_forward convolve;
+  std::optional<dnnl::reorder> in;
+  std::optional<dnnl::reorder> out;
+  std::optional<dnnl::reorder> pack;
+
+  onednn_primitives(const dnnl::convolution_forward::primitive_desc& description, const onednn_plan& p)
+    : chosen(description), convolve(description) {
+    if (chosen.src_desc() != p.plain_x && !p.blocked_in)
+      in = make_reorder(p.plain_x, chosen.src_desc());
+    if (chosen.dst_desc() != p.plain_y && !p.blocked_out)
+      out = make_reorder(chosen.dst_desc(), p.plain_y);
+    if (chosen.weights_desc() != p.plain_w)
+      pack = make_reorder(p.plain_w, chosen.weights_desc());
+  }
+};
+
 class onednn_convolution final : public prepared_kernel {
 public:
-  /// What was chosen, and where things stand in the scratch memory.
-  struct plan {
-    dnnl::convolution_forward::primitive_desc chosen;
-    dnnl::memory::desc plain_x, plain_y, plain_w;
-    bool has_bias = false;
-    bool blocked_in = false;
-    bool blocked_out = false;
-    unsigned width = 1;
-    std::size_t x_at = 0, y_at = 0, w_at = 0, scratch_at = 0;
-  };
-
-  onednn_convolution(plan p, const value& weights, kernel_traits traits)
-    : prepared_kernel(std::move(traits)), p_(std::move(p)), convolve_(p_.chosen),
-      w_changes_(p_.chosen.weights_desc() != p_.plain_w) {
-    if (p_.chosen.src_desc() != p_.plain_x && !p_.blocked_in)
-      in_ = reorder(p_.plain_x, p_.chosen.src_desc());
-    if (p_.chosen.dst_desc() != p_.plain_y && !p_.blocked_out)
-      out_ = reorder(p_.chosen.dst_desc(), p_.plain_y);
-    if (!w_changes_)
+  onednn_convolution(onednn_plan p, onednn_primitives narrow, std::optional<onednn_primitives> wide,
+                     unsigned width, const value& weights, kernel_traits traits)
+    : prepared_kernel(std::move(traits)), p_(std::move(p)), narrow_(std::move(narrow)),
+      wide_(std::move(wide)), width_(width) {
+    if (!p_.constant_weights || !narrow_.pack)
       return;
-    const auto pack = reorder(p_.plain_w, p_.chosen.weights_desc());
-    if (weights.empty()) {
-      pack_ = pack;
-      return;
-    }
-    packed_ =
-        tensor::make(element_type::uint8, {static_cast<std::int64_t>(p_.chosen.weights_desc().get_size())});
+    const auto& layout = narrow_.chosen.weights_desc();
+    packed_ = tensor::make(element_type::uint8, {static_cast<std::int64_t>(layout.get_size())});
     auto from = memory_at(p_.plain_w, weights.tensor().raw());
-    auto to = memory_at(p_.chosen.weights_desc(), packed_->raw());
-    pack.execute(onednn_stream(), from, to);
+    auto to = memory_at(layout, packed_->raw());
+    narrow_.pack->execute(onednn_stream(), from, to);
   }
 
   completion execute(kernel_context& ctx) const override {
-    const onednn_width here{p_.width};
-    with_onednn_errors(errc::kernel_failed, [&] { run(ctx); });
+    with_onednn_errors(errc::kernel_failed, [&] {
+      if (wide_ && ctx.thread() && ctx.width() >= width_ &&
+          library_team::try_run(*ctx.thread(), width_, [&] { run(ctx, *wide_); }))
+        return;
+      library_team::run_alone([&] {
+        const library_width one{1};
+        run(ctx, narrow_);
+      });
+    });
     return completion::done;
   }
 
   std::size_t packed_bytes() const noexcept override { return packed_ ? packed_->bytes() : 0; }
 
 private:
-  static dnnl::reorder reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
-    return dnnl::reorder{{onednn_engine(), from, onednn_engine(), to}};
-  }
-
-  void run(kernel_context& ctx) const {
+  void run(kernel_context& ctx, const onednn_primitives& with) const {
     auto& stream = onednn_stream();
-    auto x = memory_at(in_ ? p_.plain_x : p_.chosen.src_desc(), ctx.input(0).raw());
-    if (in_) {
-      auto blocked = memory_at(p_.chosen.src_desc(), ctx.scratch() + p_.x_at);
-      in_->execute(stream, x, blocked);
+    auto x = memory_at(with.in ? p_.plain_x : with.chosen.src_desc(), ctx.input(0).raw());
+    if (with.in) {
+      auto blocked = memory_at(with.chosen.src_desc(), ctx.scratch() + p_.x_at);
+      with.in->execute(stream, x, blocked);
       x = blocked;
     }
-    auto w = memory_at(w_changes_ ? p_.chosen.weights_desc() : p_.plain_w,
-                       packed_ ? packed_->raw() : ctx.input(1).raw());
-    if (pack_) {
+    auto w = memory_at(with.chosen.weights_desc(), packed_ ? packed_->raw() : ctx.input(1).raw());
+    if (with.pack && !packed_) {
       auto plain = memory_at(p_.plain_w, ctx.input(1).raw());
-      w = memory_at(p_.chosen.weights_desc(), ctx.scratch() + p_.w_at);
-      pack_->execute(stream, plain, w);
+      w = memory_at(with.chosen.weights_desc(), ctx.scratch() + p_.w_at);
+      with.pack->execute(stream, plain, w);
     }
     const shape y_shape{p_.plain_y.dims()};
     auto& y = p_.blocked_out ? ctx.output_laid_out(0, element_type::float32, y_shape, onednn_block(),
-                                                   p_.chosen.dst_desc().get_size())
+                                                   with.chosen.dst_desc().get_size())
                              : ctx.output(0, y_shape);
     const auto to =
-        memory_at(p_.chosen.dst_desc(), out_ ? static_cast<void*>(ctx.scratch() + p_.y_at) : y.raw());
+        memory_at(with.chosen.dst_desc(), with.out ? static_cast<void*>(ctx.scratch() + p_.y_at) : y.raw());
     std::unordered_map<int, dnnl::memory> arguments{
         {DNNL_ARG_SRC, x},
         {DNNL_ARG_WEIGHTS, w},
         {DNNL_ARG_DST, to},
-        {DNNL_ARG_SCRATCHPAD, memory_at(p_.chosen.scratchpad_desc(), ctx.scratch() + p_.scratch_at)}};
+        {DNNL_ARG_SCRATCHPAD, memory_at(with.chosen.scratchpad_desc(), ctx.scratch() + p_.scratch_at)}};
     if (p_.has_bias)
-      arguments.emplace(DNNL_ARG_BIAS, memory_at(p_.chosen.bias_desc(), ctx.input(2).raw()));
-    convolve_.execute(stream, arguments);
-    if (out_) {
+      arguments.emplace(DNNL_ARG_BIAS, memory_at(with.chosen.bias_desc(), ctx.input(2).raw()));
+    with.convolve.execute(stream, arguments);
+    if (with.out) {
       auto blocked = to;
       auto plain = memory_at(p_.plain_y, y.raw());
-      out_->execute(stream, blocked, plain);
+      with.out->execute(stream, blocked, plain);
     }
   }
 
-  const plan p_;
-  const dnnl::convolution_forward convolve_;
-  const bool w_changes_;
-  std::optional<dnnl::reorder> in_;
-  std::optional<dnnl::reorder> out_;
-  std::optional<dnnl::reorder> pack_;
+  const onednn_plan p_;
+  const onednn_primitives narrow_;
+  const std::optional<onednn_primitives> wide_;
+  const unsigned width_;
   intrusive_ptr<tensor> packed_;
 };
 
@@ -183,25 +199,31 @@ std::unique_ptr<prepared_kernel> make_onednn_convolution(const convolution& c, c
                                                          const onednn_convolution_options& options) try {
   if (c.over.rank() < 1 || c.over.rank() > 3)
     return nullptr;
-  const onednn_width here{options.width};
   const extents e{c};
   const auto formats = format_for(c.over.rank());
   using order = onednn_convolution_options::order;
   const auto y_tag = options.channels == order::last ? formats.last : formats.blocked;
   const auto x_tag = options.channels == order::plain_source ? formats.plain : y_tag;
-  onednn_convolution::plan p{.chosen =
-                                 describe_convolution(e, x_tag, y_tag, has_bias,
-                                                      options.winograd ? dnnl::algorithm::convolution_winograd
-                                                                       : dnnl::algorithm::convolution_direct),
-                             .plain_x = {e.x, f32, formats.plain},
-                             .plain_y = {e.y, f32, formats.plain},
-                             .plain_w = {e.w, f32, c.groups > 1 ? formats.grouped_weights : formats.weights},
-                             .has_bias = has_bias,
-                             .blocked_in = options.blocked_in,
-                             .blocked_out = options.blocked_out,
-                             .width = options.width};
-  if (!is_fast(p.chosen.impl_info_str()))
+  const auto describe = [&](unsigned width) {
+    const library_width here{width};
+    return describe_convolution(e, x_tag, y_tag, has_bias,
+                                options.winograd ? dnnl::algorithm::convolution_winograd
+                                                 : dnnl::algorithm::convolution_direct);
+  };
+  const auto alone = describe(1);
+  if (!is_fast(alone.impl_info_str()))
     return nullptr;
+  const auto shared = options.width > 1 ? describe(options.width) : alone;
+  // One copy of the weights serves both widths.
+  const auto wide =
+      options.width > 1 && is_fast(shared.impl_info_str()) && shared.weights_desc() == alone.weights_desc();
+  onednn_plan p{.plain_x = {e.x, f32, formats.plain},
+                .plain_y = {e.y, f32, formats.plain},
+                .plain_w = {e.w, f32, c.groups > 1 ? formats.grouped_weights : formats.weights},
+                .has_bias = has_bias,
+                .blocked_in = options.blocked_in,
+                .blocked_out = options.blocked_out,
+                .constant_weights = !weights.empty()};
   kernel_traits traits;
   traits.batch_invariant = false; // the blocking of the work may depend on it
   const auto reserve = [&](std::size_t bytes) {
@@ -209,15 +231,25 @@ std::unique_ptr<prepared_kernel> make_onednn_convolution(const convolution& c, c
     traits.scratch_bytes += aligned(bytes);
     return at;
   };
-  p.x_at = reserve(options.blocked_in ? 0 : p.chosen.src_desc().get_size());
-  p.y_at = reserve(options.blocked_out ? 0 : p.chosen.dst_desc().get_size());
-  p.w_at = reserve(weights.empty() ? p.chosen.weights_desc().get_size() : 0);
-  p.scratch_at = reserve(p.chosen.scratchpad_desc().get_size());
+  p.x_at = reserve(options.blocked_in ? 0 : alone.src_desc().get_size());
+  p.y_at = reserve(options.blocked_out ? 0 : alone.dst_desc().get_size());
+  p.w_at = reserve(weights.empty() ? alone.weights_desc().get_size() : 0);
+  p.scratch_at = reserve(std::max(alone.scratchpad_desc().get_size(), shared.scratchpad_desc().get_size()));
   if (options.blocked_in)
     traits.wants = {onednn_block()};
   if (options.blocked_out)
     traits.gives = {onednn_block()};
-  return std::make_unique<onednn_convolution>(std::move(p), weights, std::move(traits));
+  const auto make = [&](const auto& description, unsigned width) {
+    const library_width here{width};
+    return onednn_primitives{description, p};
+  };
+  std::optional<onednn_primitives> for_team;
+  if (wide)
+    for_team = make(shared, options.width);
+  const library_width one{1}; // for packing the weights
+  auto for_one = make(alone, 1);
+  return std::make_unique<onednn_convolution>(std::move(p), std::move(for_one), std::move(for_team),
+                                              options.width, weights, std::move(traits));
 } catch (const dnnl::error&) {
   return nullptr; // it has none at all for these shapes
 }

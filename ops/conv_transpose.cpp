@@ -149,12 +149,12 @@ private:
       const auto count = std::min(tile_pixels, x_pixels - first);
       pack(packed.data(), matrix_view<C>{x + first, static_cast<std::ptrdiff_t>(x_pixels), 1}, c_.out, count);
       multiply_here(matrix_product<C>{.m = rows,
-                               .n = count,
-                               .k = c_.out,
-                               .a = {w, 1, static_cast<std::ptrdiff_t>(rows)},
-                               .b = right_side<C>::packed(packed.data(), c_.out),
-                               .c = products.data(),
-                               .c_row = static_cast<std::ptrdiff_t>(count)});
+                                      .n = count,
+                                      .k = c_.out,
+                                      .a = {w, 1, static_cast<std::ptrdiff_t>(rows)},
+                                      .b = right_side<C>::packed(packed.data(), c_.out),
+                                      .c = products.data(),
+                                      .c_row = static_cast<std::ptrdiff_t>(count)});
       for (std::size_t row = 0; row < rows; ++row)
         add_row(products.data() + row * count, first, count, row % kernel, y + row / kernel * y_pixels);
     }

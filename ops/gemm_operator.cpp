@@ -101,13 +101,13 @@ public:
         pack(packed.data(), trans_b_ ? b_turned : b_plain, k, n);
       }
       const matrix_product<C> p{.m = m,
-                         .n = n,
-                         .k = k,
-                         .a = trans_a_ ? turned : plain,
-                         .b = right_side<C>::packed(b_.empty() ? packed.data() : b_.panels(), k),
-                         .c = y.data(),
-                         .c_row = static_cast<std::ptrdiff_t>(n),
-                         .accumulate = addend_first};
+                                .n = n,
+                                .k = k,
+                                .a = trans_a_ ? turned : plain,
+                                .b = right_side<C>::packed(b_.empty() ? packed.data() : b_.panels(), k),
+                                .c = y.data(),
+                                .c_row = static_cast<std::ptrdiff_t>(n),
+                                .accumulate = addend_first};
       multiply<C>(ctx, {&p, 1});
       if (alpha_ != 1)
         for (auto& element : std::span{y.data(), m * n})

@@ -15,19 +15,6 @@ namespace sluice::ops {
 /// The calling thread's stream.
 [[nodiscard]] dnnl::stream& onednn_stream();
 
-/// While it lives, oneDNN uses `width` threads for what the calling thread creates and executes. A primitive
-/// keeps the width that it was created with.
-class onednn_width {
-public:
-  explicit onednn_width(unsigned width) noexcept;
-  onednn_width(const onednn_width&) = delete;
-  onednn_width& operator=(const onednn_width&) = delete;
-  ~onednn_width();
-
-private:
-  int before_;
-};
-
 /// Attributes of a primitive whose scratch memory the caller provides.
 [[nodiscard]] dnnl::primitive_attr with_user_scratch();
 

@@ -245,13 +245,13 @@ private:
     }
     const computable<T> x{&ctx, ctx.input(x_input)};
     const matrix_product<C> p{.m = rows,
-                       .n = gates,
-                       .k = e.in,
-                       .a = {x.data(), static_cast<std::ptrdiff_t>(e.in), 1},
-                       .b = right_side<C>::packed(w, e.in),
-                       .c = to,
-                       .c_row = static_cast<std::ptrdiff_t>(gates),
-                       .accumulate = bias != nullptr};
+                              .n = gates,
+                              .k = e.in,
+                              .a = {x.data(), static_cast<std::ptrdiff_t>(e.in), 1},
+                              .b = right_side<C>::packed(w, e.in),
+                              .c = to,
+                              .c_row = static_cast<std::ptrdiff_t>(gates),
+                              .accumulate = bias != nullptr};
     multiply<C>(ctx, {&p, 1});
   }
 

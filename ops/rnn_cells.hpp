@@ -49,13 +49,13 @@ template <class C>
 void add_recurrent(const rnn_step<C>& s, const C* h, const C* panels, std::size_t columns, C* to,
                    std::size_t row) {
   const matrix_product<C> p{.m = s.batch,
-                     .n = columns,
-                     .k = s.hidden,
-                     .a = {h, static_cast<std::ptrdiff_t>(s.hidden), 1},
-                     .b = right_side<C>::packed(panels, s.hidden),
-                     .c = to,
-                     .c_row = static_cast<std::ptrdiff_t>(row),
-                     .accumulate = true};
+                            .n = columns,
+                            .k = s.hidden,
+                            .a = {h, static_cast<std::ptrdiff_t>(s.hidden), 1},
+                            .b = right_side<C>::packed(panels, s.hidden),
+                            .c = to,
+                            .c_row = static_cast<std::ptrdiff_t>(row),
+                            .accumulate = true};
   multiply<C>(s.ctx, {&p, 1});
 }
 

@@ -1,12 +1,9 @@
-#include <sluice/ops/conv_onednn.hpp>
-
 #include "random_tensor.hpp"
 #include "run_op.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 using namespace sluice;
-using namespace sluice::ops;
 using namespace sluice::test;
 
 namespace {
@@ -135,24 +132,6 @@ BOOST_AUTO_TEST_CASE(small_floats_are_summed_as_floats) {
   const auto w = whole_numbers<float16>(c.w_shape(), 2, -2, 2);
   BOOST_TEST(difference<float16>(run_op("Conv", {x, w}, c.attributes())[0],
                                  c.operator()<float16>(*x, *w, nullptr)) == 0);
-}
-
-BOOST_AUTO_TEST_CASE(onednn_serves_the_shapes_it_is_chosen_for_without_its_reference_kernels) {
-  const auto made = [](convolution c, onednn_convolution_options options) {
-    const auto in = static_cast<std::int64_t>(c.in), out = static_cast<std::int64_t>(c.groups * c.out);
-    const value w = uniform_numbers({out, in, 3, 3}, 1);
-    return make_onednn_convolution(c, w, true, options) != nullptr;
-  };
-  const window::axis axis{.in = 28, .out = 28, .kernel = 3, .pad_begin = 1, .pad_end = 1};
-  const window over{{axis, axis}};
-  BOOST_TEST(made({1, 1, 64, 64, over}, {}));
-  BOOST_TEST(made({1, 32, 1, 1, over}, {}));
-  BOOST_TEST(made({1, 1, 64, 64, over}, {.blocked_in = true, .blocked_out = true}));
-  using order = onednn_convolution_options::order;
-  BOOST_TEST(made({1, 1, 3, 64, over}, {.channels = order::plain_source}));
-  BOOST_TEST(made({1, 8, 4, 4, over}, {.channels = order::last}));
-  if (__builtin_cpu_supports("avx512f"))
-    BOOST_TEST(made({1, 1, 64, 64, over}, {.winograd = true}));
 }
 
 BOOST_AUTO_TEST_CASE(automatic_padding_keeps_the_extent) {
