@@ -24,11 +24,12 @@ std::map<std::pair<std::string, std::string>, std::string> known() {
 }
 
 void print_markdown() {
-  std::cout << "# Supported operators\n\n"
-               "Made by `sluice operators --markdown`. An operator holds from each version named on until the "
-               "next; models of\nopset 1 to 18 are read. Operators that ONNX defines by others are inlined, so "
-               "models may use more than these.\n\n"
-               "| domain | operator | since opset |\n|---|---|---|\n";
+  std::cout
+      << "# Supported operators\n\n"
+         "Made by `sluice operators --markdown`. An operator holds from each version named on until the "
+         "next; models of\nopset 1 to 18 are read. Operators that ONNX defines by others are inlined, so "
+         "models may use more than these.\n\n"
+         "| domain | operator | since opset |\n|---|---|---|\n";
   for (const auto& [key, versions] : known())
     std::cout << "| " << key.first << " | " << key.second << " | " << versions << " |\n";
 }
