@@ -162,6 +162,12 @@ void add_test(CLI::App& app, test_arguments& a, action& chosen) {
   add_execution(sub, a.execution);
 }
 
+void add_operators(CLI::App& app, operators_arguments& a, action& chosen) {
+  auto& sub = add_command(app, "operators", "List the operators that models may use", chosen,
+                          [&a] { return operators(a); });
+  sub.add_flag("--markdown", a.markdown, "As docs/operators.md");
+}
+
 } // namespace
 
 exit_code run_command_line(int argc, const char* const* argv) {
@@ -185,10 +191,12 @@ exit_code run_command_line(int argc, const char* const* argv) {
   inspect_arguments inspect_with;
   bench_arguments bench_with;
   test_arguments test_with;
+  operators_arguments operators_with;
   add_run(app, run_with, chosen);
   add_inspect(app, inspect_with, chosen);
   add_bench(app, bench_with, chosen);
   add_test(app, test_with, chosen);
+  add_operators(app, operators_with, chosen);
 
   try {
     app.parse(argc, argv);

@@ -58,4 +58,9 @@ struct test_arguments {
 };
 exit_code test(const test_arguments& a);
 
+struct operators_arguments {
+  bool markdown = false; ///< as a page of the documentation
+};
+exit_code operators(const operators_arguments& a);
+
 } // namespace sluice::tools
