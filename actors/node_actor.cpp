@@ -26,30 +26,28 @@ public:
     : kernel_context(r), frame_(f), step_(s) {}
 
   std::shared_ptr<completion_token> suspend() override {
-    return std::make_shared<pending_firing>(frame_, step_);
+    if (!token_)
+      token_ = std::make_shared<pending_firing>(frame_, step_);
+    return token_;
   }
+
+  /// What a kernel's answer comes to: the token decides who ends the firing, this thread or another.
+  completion settle(completion how) {
+    if (how == completion::pending && !token_)
+      throw error{errc::kernel_failed, "its kernel is to complete later, but asked for no token"};
+    if (how == completion::done && !withdrawn())
+      return completion::pending;
+    return how;
+  }
+
+  /// True if this thread ends the firing.
+  [[nodiscard]] bool withdrawn() noexcept { return !token_ || token_->withdraw(); }
 
 private:
   frame& frame_;
   const executable_step& step_;
+  std::shared_ptr<pending_firing> token_;
 };
-
-/// The current exception as an error that names the node.
-std::exception_ptr named_failure(const graph::node& n) {
-  try {
-    throw;
-  } catch (const error& e) {
-    if (std::string_view{e.what()}.find("node ") == 0)
-      return std::current_exception();
-    return std::make_exception_ptr(error{e.code() == errc::invalid_argument ? errc::kernel_failed : e.code(),
-                                         "node " + title(n) + ": " + e.what()});
-  } catch (const std::exception& e) {
-    return std::make_exception_ptr(error{errc::kernel_failed, "node " + title(n) + ": " + e.what()});
-  } catch (...) {
-    return std::make_exception_ptr(
-        error{errc::kernel_failed, "node " + title(n) + " threw something that is no std::exception"});
-  }
-}
 
 /// A kernel and what it makes, for shapes that are known only now.
 struct late_preparation {
@@ -103,7 +101,13 @@ completion execute_kernel(frame& f, const executable_step& s, std::span<value> i
                       .width = f.runtime.services().width},
                      f,
                      s};
-  return kernel.execute(ctx);
+  try {
+    return ctx.settle(kernel.execute(ctx));
+  } catch (...) {
+    if (!ctx.withdrawn())
+      return completion::pending;
+    throw;
+  }
 }
 
 /// Runs what the step stands for. completion::pending: the firing ends elsewhere.
@@ -138,6 +142,33 @@ void trace(tracer& t, const frame& f, const executable_step& s, clock::time_poin
 
 } // namespace
 
+std::exception_ptr named_failure(const graph::node& n, std::exception_ptr why) {
+  try {
+    std::rethrow_exception(std::move(why));
+  } catch (const error& e) {
+    if (std::string_view{e.what()}.find("node ") == 0)
+      return std::current_exception();
+    return std::make_exception_ptr(error{e.code() == errc::invalid_argument ? errc::kernel_failed : e.code(),
+                                         "node " + title(n) + ": " + e.what()});
+  } catch (const std::exception& e) {
+    return std::make_exception_ptr(error{errc::kernel_failed, "node " + title(n) + ": " + e.what()});
+  } catch (...) {
+    return std::make_exception_ptr(
+        error{errc::kernel_failed, "node " + title(n) + " threw something that is no std::exception"});
+  }
+}
+
+void check_firing(const frame& f, const executable_step& s, std::span<const value> outputs) {
+  if (s.cell->killed.load(std::memory_order_acquire) > f.opened_after_kill)
+    throw error{errc::node_down, "its actor was killed"};
+  for (const auto& r : s.routes)
+    if (outputs[r.output].empty()) {
+      if (f.root->marks.load(std::memory_order_relaxed) & frame::stopped)
+        return; // control flow ends early then
+      throw error{errc::kernel_failed, "it left output " + std::to_string(r.output) + " empty"};
+    }
+}
+
 void node_actor::arrive(frame& f, const executable_step& s, std::uint32_t port, value v, firing_loop& loop) {
   auto& state = f.state(s.state_offset);
   state.inputs()[port] = std::move(v);
@@ -171,6 +202,8 @@ void node_actor::fire(frame& f, const executable_step& s, firing_loop& loop) noe
       const auto timed = t || loop.samples() || cell_.cost_ns.load(std::memory_order_relaxed) < 0;
       const auto begin = timed ? clock::now() : clock::time_point{};
       how = execute(f, s, inputs, {outputs.data(), outputs.size()}, loop.here());
+      if (how == completion::done)
+        check_firing(f, s, {outputs.data(), outputs.size()});
       if (timed) {
         const auto end = clock::now();
         const auto ns = std::chrono::duration<float, std::nano>(end - begin).count();
@@ -180,7 +213,7 @@ void node_actor::fire(frame& f, const executable_step& s, firing_loop& loop) noe
           trace(*t, f, s, begin, end);
       }
     } catch (...) {
-      f.fail(s.index, named_failure(*cell_.node));
+      f.fail(s.index, named_failure(*cell_.node, std::current_exception()));
       for (auto& v : outputs)
         v.reset();
     }
@@ -200,8 +233,8 @@ void finish_firing(frame& f, const executable_step& s, std::span<value> outputs,
     for (std::uint32_t i = 0; i < s.inputs; ++i) {
       if (constant == s.planned->constants.end() || constant->port != i)
         inputs[i].reset();
-      else if (const auto& c = *constant++; inputs[i].empty())
-        inputs[i] = c.constant;
+      else if (const auto& c = *constant++; inputs[i].body() != c.constant.body())
+        inputs[i] = c.constant; // it was worked on in place
     }
   }
   if (s.what == executable_step::kind::stateful_function) {
@@ -210,15 +243,6 @@ void finish_firing(frame& f, const executable_step& s, std::span<value> outputs,
       waiting.has_turn = true;
       loop.here().offer(waiting);
     }
-  }
-  if (!f.poisoned()) {
-    for (const auto& r : s.routes)
-      if (outputs[r.output].empty()) {
-        f.fail(s.index, std::make_exception_ptr(
-                            error{errc::kernel_failed, "node " + title(*s.cell->node) + " left output " +
-                                                           std::to_string(r.output) + " empty"}));
-        break;
-      }
   }
   for (const auto& r : s.routes) {
     auto v = r.last ? std::move(outputs[r.output]) : outputs[r.output];
@@ -232,9 +256,12 @@ void finish_firing(frame& f, const executable_step& s, std::span<value> outputs,
 void node_actor::enqueue(caf::mailbox_element_ptr message, caf::execution_unit* unit) {
   const auto session = host_.lock();
   const auto& content = message->content();
-  if (session && content.match_elements<caf::exit_msg>()) {
+  if (content.match_elements<caf::exit_msg>()) {
     const auto reason = content.get_as<caf::exit_msg>(0).reason;
-    session->node_killed(cell_);
+    if (!reason || killed_.exchange(true))
+      return; // somebody linked ended as planned, or it is dead already
+    if (session)
+      session->node_killed(cell_);
     cleanup(caf::error{reason}, unit);
     return;
   }
@@ -245,6 +272,9 @@ void node_actor::enqueue(caf::mailbox_element_ptr message, caf::execution_unit* 
     const auto refusal = session->take_token(cell_, t.frame, t.port, t.content);
     if (!refusal.empty())
       bounce(message, caf::make_error(caf::sec::invalid_argument, refusal));
+    else if (message->sender && message->mid.is_request())
+      message->sender->enqueue(caf::strong_actor_ptr{ctrl()}, message->mid.response_id(), caf::make_message(),
+                               unit);
     return;
   }
   bounce(message, session ? caf::make_error(caf::sec::unexpected_message)
