@@ -59,6 +59,8 @@ private:
   control_flow::action after(frame& body) {
     auto results = std::move(body.results);
     body.results.clear();
+    body.feeds.clear(); // those that nobody took
+    body.memory = nullptr;
     if (body.failure)
       std::rethrow_exception(std::exchange(body.failure, nullptr));
     if (owner_.root->marks.load(std::memory_order_relaxed) & frame::stopped)
@@ -99,14 +101,14 @@ bool fire_control_flow(frame& f, const executable_step& s, std::span<value> inpu
   try {
     finished = run->start(here);
   } catch (...) {
-    token->withdraw();
+    static_cast<void>(token->withdraw()); // nobody else has it
     throw;
   }
   if (!finished) {
     static_cast<void>(run.release()); // it deletes itself when it completes
     return false;
   }
-  token->withdraw();
+  static_cast<void>(token->withdraw());
   auto& made = run->outputs();
   std::move(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(std::min(made.size(), outputs.size())),
             outputs.begin());

@@ -41,7 +41,7 @@ struct engine::state {
   engine_options options;
   std::shared_ptr<const operator_library> operators;
   std::shared_ptr<executor> threads;
-  std::shared_ptr<executor> blocking = std::make_shared<blocking_threads>();
+  std::shared_ptr<executor> blocking;
   std::shared_ptr<memory_ledger> cpu;
   std::unique_ptr<own_system> own;
   caf::actor_system* system = nullptr;
@@ -54,6 +54,11 @@ struct engine::state {
     if (options.cpu_budget > 0)
       cpu_threads::process().resize(options.cpu_budget);
     threads = options.threads ? options.threads : cpu_threads::process().default_pool();
+    // Under a test that decides the order of events, what may block is one of them.
+    if (threads->stepped())
+      blocking = threads;
+    else
+      blocking = std::make_shared<blocking_threads>();
     const auto budget = options.memory_budget.find("cpu:0");
     cpu = memory_ledger::make("cpu:0", budget == options.memory_budget.end() ? memory_ledger::unlimited
                                                                              : budget->second);

@@ -24,8 +24,9 @@ struct runtime_services {
   std::shared_ptr<kernel_cache> kernels;
   std::atomic<tracer*> trace = nullptr; ///< null: not tracing; frames look when they are opened
   std::atomic<std::uint64_t> kills = 0; ///< node actors killed so far
-  bool stepped = false;                 ///< each delivery is a job of its own
-  unsigned width = 1;                   ///< threads that may join one firing
+  std::uint64_t seed = 0; ///< of random operators without one of their own; each frame has another
+  bool stepped = false;   ///< each delivery is a job of its own
+  unsigned width = 1;     ///< threads that may join one firing
 };
 
 /// What stays of a node when its actor is replaced.

@@ -12,6 +12,8 @@
 #include <caf/sec.hpp>
 #include <caf/system_messages.hpp>
 
+#include <algorithm>
+
 namespace sluice {
 
 namespace {
@@ -27,30 +29,28 @@ public:
 
   std::shared_ptr<completion_token> suspend() override {
     frame_.share();
-    return std::make_shared<pending_firing>(frame_, step_);
+    if (!token_)
+      token_ = std::make_shared<pending_firing>(frame_, step_);
+    return token_;
   }
+
+  /// What a kernel's answer comes to: the token decides who ends the firing, this thread or another.
+  completion settle(completion how) {
+    if (how == completion::pending && !token_)
+      throw error{errc::kernel_failed, "its kernel is to complete later, but asked for no token"};
+    if (how == completion::done && !withdrawn())
+      return completion::pending;
+    return how;
+  }
+
+  /// True if this thread ends the firing.
+  [[nodiscard]] bool withdrawn() noexcept { return !token_ || token_->withdraw(); }
 
 private:
   frame& frame_;
   const executable_step& step_;
+  std::shared_ptr<pending_firing> token_;
 };
-
-/// The current exception as an error that names the node.
-std::exception_ptr named_failure(const graph::node& n) {
-  try {
-    throw;
-  } catch (const error& e) {
-    if (std::string_view{e.what()}.find("node ") == 0)
-      return std::current_exception();
-    return std::make_exception_ptr(error{e.code() == errc::invalid_argument ? errc::kernel_failed : e.code(),
-                                         "node " + title(n) + ": " + e.what()});
-  } catch (const std::exception& e) {
-    return std::make_exception_ptr(error{errc::kernel_failed, "node " + title(n) + ": " + e.what()});
-  } catch (...) {
-    return std::make_exception_ptr(
-        error{errc::kernel_failed, "node " + title(n) + " threw something that is no std::exception"});
-  }
-}
 
 /// A kernel and what it makes, for shapes that are known only now.
 struct late_preparation {
@@ -101,10 +101,17 @@ completion execute_kernel(frame& f, const executable_step& s, std::span<value> i
                       .allocate_from = *f.memory,
                       .scratch = scratch ? static_cast<std::byte*>(scratch->raw()) : nullptr,
                       .thread = &here,
-                      .width = f.runtime.services().width},
+                      .width = f.runtime.services().width,
+                      .random_seed = f.runtime.services().seed + f.number},
                      f,
                      s};
-  return kernel.execute(ctx);
+  try {
+    return ctx.settle(kernel.execute(ctx));
+  } catch (...) {
+    if (!ctx.withdrawn())
+      return completion::pending;
+    throw;
+  }
 }
 
 completion call(const executable_step& s, std::span<value> inputs, std::span<value> outputs) {
@@ -131,14 +138,14 @@ completion execute(frame& f, const executable_step& s, std::span<value> inputs, 
   return completion::done;
 }
 
-/// Empties the inputs that arrive; puts back the constants that the kernel took.
+/// Empties the inputs that arrive; puts back the constants that the kernel took or worked on.
 void reset_dynamic_inputs(const executable_step& s, value* inputs) {
   const auto& constants = s.planned->constants;
   auto constant = constants.begin();
   for (std::uint32_t i = 0; i < s.inputs; ++i) {
     if (constant == constants.end() || constant->port != i)
       inputs[i].reset();
-    else if (const auto& c = *constant++; inputs[i].empty())
+    else if (const auto& c = *constant++; inputs[i].body() != c.constant.body())
       inputs[i] = c.constant;
   }
 }
@@ -150,13 +157,6 @@ void pass_turn_on(const executable_step& s, worker& here) {
     waiting.has_turn = true;
     here.offer(waiting);
   }
-}
-
-/// Throws if an output that somebody takes was left empty.
-void check_outputs(const executable_step& s, std::span<const value> outputs) {
-  for (std::uint32_t i = 0; i < s.route_count; ++i)
-    if (s.routes[i].group > 0 && outputs[s.routes[i].output].empty())
-      throw error{errc::kernel_failed, "it left output " + std::to_string(s.routes[i].output) + " empty"};
 }
 
 /// True if it is the turn of `f` at a node with state. If not, the firing waits, and counts as an activity.
@@ -192,6 +192,33 @@ void note_time(const frame& f, const executable_step& s, clock::time_point begin
 }
 
 } // namespace
+
+std::exception_ptr named_failure(const graph::node& n, std::exception_ptr why) {
+  try {
+    std::rethrow_exception(std::move(why));
+  } catch (const error& e) {
+    if (std::string_view{e.what()}.find("node ") == 0)
+      return std::current_exception();
+    return std::make_exception_ptr(error{e.code() == errc::invalid_argument ? errc::kernel_failed : e.code(),
+                                         "node " + title(n) + ": " + e.what()});
+  } catch (const std::exception& e) {
+    return std::make_exception_ptr(error{errc::kernel_failed, "node " + title(n) + ": " + e.what()});
+  } catch (...) {
+    return std::make_exception_ptr(
+        error{errc::kernel_failed, "node " + title(n) + " threw something that is no std::exception"});
+  }
+}
+
+void check_firing(const frame& f, const executable_step& s, std::span<const value> outputs) {
+  if (s.cell->killed.load(std::memory_order_acquire) > f.opened_after_kill)
+    throw error{errc::node_down, "its actor was killed"};
+  for (const auto& r : std::span{s.routes, s.route_count})
+    if (r.group > 0 && outputs[r.output].empty()) {
+      if (f.root->marks.load(std::memory_order_relaxed) & frame::stopped)
+        return; // control flow ends early then
+      throw error{errc::kernel_failed, "it left output " + std::to_string(r.output) + " empty"};
+    }
+}
 
 void firing_loop::offer(item i) {
   i.owner->share();
@@ -292,11 +319,12 @@ void firing_loop::drain() noexcept {
         note_time(f, s, begin, clock::now());
       if (how == completion::pending)
         return;
-      for (const auto& v : outputs)
-        if (v.empty()) [[unlikely]]
-          check_outputs(s, outputs);
+      const auto incomplete =
+          std::any_of(outputs.begin(), outputs.end(), [](const value& v) { return v.empty(); });
+      if (incomplete || cell.killed.load(std::memory_order_acquire) > f.opened_after_kill) [[unlikely]]
+        check_firing(f, s, outputs);
     } catch (...) {
-      f.fail(s.index, named_failure(*cell.node));
+      f.fail(s.index, named_failure(*cell.node, std::current_exception()));
       for (auto& v : outputs)
         v.reset();
     }
@@ -328,9 +356,12 @@ void finish_firing(frame& f, const executable_step& s, std::span<value> outputs,
 void node_actor::enqueue(caf::mailbox_element_ptr message, caf::execution_unit* unit) {
   const auto session = host_.lock();
   const auto& content = message->content();
-  if (session && content.match_elements<caf::exit_msg>()) {
+  if (content.match_elements<caf::exit_msg>()) {
     const auto reason = content.get_as<caf::exit_msg>(0).reason;
-    session->node_killed(cell_);
+    if (!reason || killed_.exchange(true))
+      return; // somebody linked ended as planned, or it is dead already
+    if (session)
+      session->node_killed(cell_);
     cleanup(caf::error{reason}, unit);
     return;
   }
@@ -341,6 +372,9 @@ void node_actor::enqueue(caf::mailbox_element_ptr message, caf::execution_unit* 
     const auto refusal = session->take_token(cell_, t.frame, t.port, t.content);
     if (!refusal.empty())
       bounce(message, caf::make_error(caf::sec::invalid_argument, refusal));
+    else if (message->sender && message->mid.is_request())
+      message->sender->enqueue(caf::strong_actor_ptr{ctrl()}, message->mid.response_id(), caf::make_message(),
+                               unit);
     return;
   }
   bounce(message, session ? caf::make_error(caf::sec::unexpected_message)

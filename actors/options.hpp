@@ -32,6 +32,9 @@ struct session_options {
   /// Bytes that the session may use, by device ("cpu:0").
   std::map<std::string, std::size_t> memory_budget{};
 
+  std::uint64_t seed =
+      0; ///< of random operators that have none of their own: the same seed, the same numbers in each frame
+
   std::uint32_t window = 0; ///< frames in flight; 0: twice the CPU budget, at least 4
   std::size_t queue_limit =
       1024; ///< requests that wait; beyond, run_async answers queue_full and run waits in line

@@ -21,9 +21,11 @@ pending_firing::~pending_firing() {
       error{errc::kernel_failed, "node " + title(*step_.cell->node) + " was never completed"}));
 }
 
-void pending_firing::withdraw() noexcept {
-  completed_ = true;
+bool pending_firing::withdraw() noexcept {
+  if (completed_.exchange(true))
+    return false;
   frame_.activities.fetch_sub(1, std::memory_order_relaxed); // the caller's own remains
+  return true;
 }
 
 void pending_firing::succeed(std::span<value> outputs) {
@@ -32,19 +34,22 @@ void pending_firing::succeed(std::span<value> outputs) {
   std::move(outputs.begin(),
             outputs.begin() + static_cast<std::ptrdiff_t>(std::min(outputs.size(), outputs_.size())),
             outputs_.begin());
+  succeeded_ = true;
   complete();
 }
 
 void pending_firing::fail(std::exception_ptr why) {
   if (completed_.exchange(true))
     return;
-  frame_.fail(step_.index, std::move(why));
+  frame_.fail(step_.index, named_failure(*step_.cell->node, std::move(why)));
   complete();
 }
 
 void pending_firing::complete() {
   keep_ = shared_from_this();
-  frame_.runtime.services().threads->submit(*this);
+  // The frame, its session and the pool may be gone before submit() returns.
+  const auto threads = frame_.runtime.services().threads;
+  threads->submit(*this);
 }
 
 void pending_firing::run(worker& here) noexcept {
@@ -52,6 +57,15 @@ void pending_firing::run(worker& here) noexcept {
   const next_frames::turn turn{here};
   {
     firing_loop loop{here, frame_.runtime.services().stepped};
+    if (succeeded_) {
+      try {
+        check_firing(frame_, step_, outputs_);
+      } catch (...) {
+        frame_.fail(step_.index, named_failure(*step_.cell->node, std::current_exception()));
+        for (auto& v : outputs_)
+          v.reset();
+      }
+    }
     finish_firing(frame_, step_, outputs_, loop);
     loop.drain();
   }

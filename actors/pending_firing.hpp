@@ -18,8 +18,9 @@ public:
   /// Fails the firing if nobody completed it.
   ~pending_firing() override;
 
-  /// The firing completes on its own thread after all. Call instead of succeed() and fail().
-  void withdraw() noexcept;
+  /// The firing completes on its own thread after all. False if it was completed already, and will end
+  /// elsewhere. Call while the frame has another activity.
+  [[nodiscard]] bool withdraw() noexcept;
 
   void succeed(std::span<value> outputs) override;
   void fail(std::exception_ptr why) override;
@@ -31,6 +32,7 @@ private:
   frame& frame_;
   const executable_step& step_;
   std::vector<value> outputs_;
+  bool succeeded_ = false;
   std::atomic<bool> completed_ = false;
   std::shared_ptr<pending_firing> keep_; // itself, while queued
 };

@@ -23,7 +23,7 @@ bool has_type(const value& v, const value_type& t) {
   return true;
 }
 
-std::string key_of(const plan_request& request) {
+std::string key_of(const plan_request& request, std::span<const std::string> result_names) {
   std::string key;
   const auto append = [&key](const auto& x) { key.append(reinterpret_cast<const char*>(&x), sizeof x); };
   for (const auto& f : request.fed) {
@@ -31,8 +31,10 @@ std::string key_of(const plan_request& request) {
     key += to_string(f.type);
   }
   key += '|';
-  for (const auto e : request.fetch)
-    append(e);
+  for (std::size_t i = 0; i < request.fetch.size(); ++i) {
+    append(request.fetch[i]);
+    key += result_names[i] + '|'; // a value may be fetched by several names
+  }
   return key;
 }
 
@@ -123,7 +125,7 @@ plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::strin
     order->request.fetch.push_back(edge_of(name, "value"));
     order->result_names.push_back(name);
   }
-  order->key = key_of(order->request);
+  order->key = key_of(order->request, order->result_names);
 
   const std::lock_guard lock{mutex_};
   const auto at =
@@ -190,6 +192,11 @@ std::vector<intrusive_ptr<run_state>> plan_book::take_waiting() {
     waiting.clear();
   }
   return all;
+}
+
+bool plan_book::nobody_waits() const {
+  const std::lock_guard lock{mutex_};
+  return std::all_of(waiting_.begin(), waiting_.end(), [](const auto& w) { return w.second.empty(); });
 }
 
 std::shared_ptr<const executable_plan> plan_book::newest() const {

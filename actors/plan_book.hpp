@@ -51,6 +51,7 @@ public:
   /// Forgets that `r` waits. False if it does not.
   bool leave(run_state& r);
   [[nodiscard]] std::vector<intrusive_ptr<run_state>> take_waiting();
+  [[nodiscard]] bool nobody_waits() const;
 
   /// The newest plan that has all outputs of the graph, or else the newest at all; null if there is none.
   [[nodiscard]] std::shared_ptr<const executable_plan> newest() const;

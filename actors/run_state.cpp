@@ -8,30 +8,41 @@
 
 namespace sluice {
 
-namespace {
-
 /// Calls a callback on a worker.
 struct callback_job final : job {
-  callback_job(intrusive_ptr<run_state> s, run_state::callback f) : state(std::move(s)), call(std::move(f)) {}
+  callback_job(intrusive_ptr<run_state> s, run_state::callback c) : state(std::move(s)), f(std::move(c)) {}
   void run(worker& here) noexcept override {
     {
       const next_frames::turn turn{here};
-      call(*state);
+      state->call(f);
     }
     delete this;
   }
   const intrusive_ptr<run_state> state;
-  const run_state::callback call;
+  const run_state::callback f;
 };
-
-} // namespace
 
 bool run_state::decide() noexcept {
   auto expected = static_cast<std::uint32_t>(open);
   return phase_.compare_exchange_strong(expected, decided, std::memory_order_acq_rel);
 }
 
+void run_state::stop_by(const std::stop_token& token) {
+  has_stop_ = true;
+  stop_.emplace(token, [this] {
+    if (const auto core = session.lock())
+      core->cancel(*this);
+  });
+  disarm();
+}
+
+void run_state::disarm() noexcept {
+  if (stop_met_.exchange(true, std::memory_order_acq_rel))
+    stop_.reset();
+}
+
 void run_state::publish(outcome o, bool on_worker) {
+  const auto session_alive = std::move(keeps_session);
   callback f;
   {
     const std::lock_guard lock{mutex_};
@@ -40,6 +51,8 @@ void run_state::publish(outcome o, bool on_worker) {
     f = std::move(callback_);
   }
   phase_.notify_all();
+  if (has_stop_)
+    disarm();
   if (f)
     call_back(std::move(f), on_worker);
 }
@@ -63,6 +76,8 @@ void run_state::when_ready(callback f) {
   {
     const std::lock_guard lock{mutex_};
     if (phase_.load(std::memory_order_relaxed) != published) {
+      if (callback_)
+        throw error{errc::invalid_argument, "somebody is to be called with this result already"};
       callback_ = std::move(f);
       return;
     }
@@ -72,9 +87,23 @@ void run_state::when_ready(callback f) {
 
 void run_state::call_back(callback f, bool on_worker) {
   if (on_worker)
-    f(*this);
+    call(f);
   else
     threads_->submit(*new callback_job{intrusive_ptr<run_state>{this}, std::move(f)});
+}
+
+void run_state::call(const callback& f) noexcept {
+  const auto report = [this](const char* what) {
+    if (const auto core = session.lock())
+      core->callback_failed(what);
+  };
+  try {
+    f(*this);
+  } catch (const std::exception& e) {
+    report(e.what());
+  } catch (...) {
+    report("something that is no std::exception");
+  }
 }
 
 void pending_result::wait() const {
@@ -95,26 +124,17 @@ void pending_result::cancel() {
 }
 
 void pending_result::then(std::function<void(values)> on_values, std::function<void(const error&)> on_error) {
-  state_->when_ready([on_values = std::move(on_values), on_error = std::move(on_error),
-                      session = state_->session](run_state& s) {
+  state_->when_ready([on_values = std::move(on_values), on_error = std::move(on_error)](run_state& s) {
+    std::optional<values> results;
     try {
-      std::optional<values> results;
-      try {
-        results = s.take();
-      } catch (const error& e) {
-        if (on_error)
-          on_error(e);
-        return;
-      }
-      if (on_values)
-        on_values(std::move(*results));
-    } catch (const std::exception& e) {
-      if (const auto core = session.lock())
-        core->callback_failed(e.what());
-    } catch (...) {
-      if (const auto core = session.lock())
-        core->callback_failed("something that is no std::exception");
+      results = s.take();
+    } catch (const error& e) {
+      if (on_error)
+        on_error(e);
+      return;
     }
+    if (on_values)
+      on_values(std::move(*results));
   });
 }
 

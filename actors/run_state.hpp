@@ -19,6 +19,7 @@
 namespace sluice {
 
 class session_core;
+struct callback_job;
 struct executable_plan;
 
 /// One request to run, from the call to its outcome. Shared by the caller, the queue and the frame.
@@ -47,8 +48,11 @@ public:
   void wait() const noexcept;
   /// The outcome, once: values or the error thrown. Only if ready().
   [[nodiscard]] values take();
-  /// Calls `f` on a worker when there is an outcome, which it may take. At most once.
+  /// Calls `f` on a worker when there is an outcome, which it may take. Throws errc::invalid_argument if
+  /// somebody else is to be called already.
   void when_ready(callback f);
+  /// Lets `token` cancel the run, until there is an outcome. Once, by the thread that makes the request.
+  void stop_by(const std::stop_token& token);
 
   // What the session keeps here; under its lock, or fixed before the request is queued.
   std::shared_ptr<const executable_plan> plan;
@@ -56,9 +60,10 @@ public:
   std::vector<value> into;             ///< the caller's buffers, by result; empty: none
   std::vector<std::uint32_t> external; ///< positions of the fed edges that come as tokens
   std::weak_ptr<session_core> session;
+  std::shared_ptr<session_core> keeps_session; ///< until there is an outcome
   std::optional<clock::time_point> deadline;
-  std::exception_ptr stopped_by; ///< why its frame was stopped
-  std::optional<std::stop_callback<std::function<void()>>> stop;
+  bool deadline_of_patience = false; ///< it is not the caller's: how long it waits for results that are held
+  std::exception_ptr stopped_by;     ///< why it must not run, or not run on
   int priority = 0;
   std::uint64_t sequence = 0;        ///< of arrival
   std::optional<std::uint32_t> slot; ///< while it has a frame
@@ -70,6 +75,9 @@ private:
   friend class ref_counted<run_state>;
   void destroy() const noexcept { delete this; }
   void call_back(callback f, bool on_worker);
+  void call(const callback& f) noexcept;
+  friend struct callback_job;
+  void disarm() noexcept;
 
   enum phase : std::uint32_t { open, decided, published };
 
@@ -78,6 +86,10 @@ private:
   std::mutex mutex_;
   callback callback_;              // guarded by mutex_ until published
   std::optional<outcome> outcome_; // written before published
+  // Whoever comes second, of the one who arms it and the one who publishes the outcome, takes it down.
+  std::optional<std::stop_callback<std::function<void()>>> stop_;
+  bool has_stop_ = false;
+  std::atomic<bool> stop_met_ = false;
 };
 
 /// The result of a run that may still be under way. Dropping it lets the run go on; cancel() ends it.

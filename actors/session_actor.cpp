@@ -10,6 +10,8 @@
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
 
+#include <algorithm>
+#include <deque>
 #include <map>
 
 namespace sluice {
@@ -39,6 +41,10 @@ namespace {
 
 using tick = caf::atom_constant<caf::atom("tick")>;
 using watch = caf::atom_constant<caf::atom("watch")>;
+using leave = caf::atom_constant<caf::atom("leave")>;
+
+/// Outcomes of opened frames that are kept for who may ask; beyond, the oldest is forgotten.
+constexpr std::size_t most_unclaimed = 256;
 
 caf::error caf_error(const std::string& text) {
   return caf::make_error(caf::sec::runtime_error, text);
@@ -54,16 +60,32 @@ struct session_state {
   std::uint64_t next_id = 0;
   std::map<std::uint64_t, caf::response_promise> runs;
   std::map<std::uint64_t, open_one> frames;
+  std::deque<std::uint64_t> unclaimed; // frames with an outcome that nobody has asked for, oldest first
+  bool leaving = false;
+  caf::error reason = caf::exit_reason::user_shutdown;
+
+  /// True if nobody is owed an answer.
+  [[nodiscard]] bool idle() const {
+    return runs.empty() && std::all_of(frames.begin(), frames.end(),
+                                       [](const auto& f) { return f.second.outcome != nullptr; });
+  }
+
   static const char* name;
 };
 const char* session_state::name = "sluice.session";
 
-void answer(caf::response_promise& to, run_state& r) {
+/// Answers with the outcome of `r`; `here` is the node of this process.
+void answer(caf::response_promise& to, run_state& r, const caf::node_id& here) {
   try {
     auto results = r.take();
     run_reply reply;
-    for (std::size_t i = 0; i < results.size(); ++i)
+    const auto far = to.source() && to.source()->node() != here;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (far && !encodable(results.at(i)))
+        throw error{errc::unsupported, "result '" + results.name(i) + "' is " + describe(results.at(i)) +
+                                           ", which cannot be sent to another process"};
       reply.results.emplace_back(results.name(i), results.at(i));
+    }
     to.deliver(std::move(reply));
   } catch (const std::exception& e) {
     to.deliver(caf_error(e.what()));
@@ -78,6 +100,21 @@ caf::behavior session_behavior(caf::stateful_actor<session_state>* self,
   self->set_down_handler([weak](caf::down_msg& down) {
     if (const auto core = weak.lock())
       core->restart_node(down.source);
+  });
+  self->set_default_handler(caf::drop);
+  const auto leave_when_idle = [self] {
+    if (self->state.leaving && self->state.idle())
+      self->quit(self->state.reason);
+  };
+  // Without this actor nobody would keep the deadlines or replace nodes: the session ends with it.
+  self->set_exit_handler([self, weak, leave_when_idle](const caf::exit_msg& message) {
+    if (!message.reason)
+      return;
+    self->state.leaving = true;
+    self->state.reason = message.reason;
+    if (const auto core = weak.lock())
+      core->close(std::chrono::nanoseconds{0});
+    leave_when_idle();
   });
   const auto report_to_self = [me = caf::actor_cast<caf::actor>(self)](std::uint64_t id) {
     return [me, id](run_state& r) { caf::anon_send(me, finished_run{id, intrusive_ptr<run_state>{&r}}); };
@@ -128,7 +165,8 @@ caf::behavior session_behavior(caf::stateful_actor<session_state>* self,
           return promise;
         }
         caf::response_promise taken = promise;
-        answer(taken, *at->second.outcome);
+        answer(taken, *at->second.outcome, self->node());
+        std::erase(self->state.unclaimed, at->first);
         frames.erase(at);
         return promise;
       },
@@ -141,8 +179,9 @@ caf::behavior session_behavior(caf::stateful_actor<session_state>* self,
       },
       [=](const finished_run& finished) {
         if (const auto run = self->state.runs.find(finished.id); run != self->state.runs.end()) {
-          answer(run->second, *finished.state);
+          answer(run->second, *finished.state, self->node());
           self->state.runs.erase(run);
+          leave_when_idle();
           return;
         }
         const auto at = self->state.frames.find(finished.id);
@@ -150,28 +189,37 @@ caf::behavior session_behavior(caf::stateful_actor<session_state>* self,
           return;
         auto& f = at->second;
         if (f.frame == 0) // it was never opened
-          answer(f.opened, *finished.state);
+          answer(f.opened, *finished.state, self->node());
         else if (f.awaiting.empty()) {
           f.outcome = finished.state;
+          self->state.unclaimed.push_back(finished.id);
+          if (self->state.unclaimed.size() > most_unclaimed) {
+            self->state.frames.erase(self->state.unclaimed.front());
+            self->state.unclaimed.pop_front();
+          }
+          leave_when_idle();
           return;
         } else
-          answer(f.awaiting.front(), *finished.state);
+          answer(f.awaiting.front(), *finished.state, self->node());
         for (std::size_t i = 1; i < f.awaiting.size(); ++i)
           f.awaiting[i].deliver(caf_error("the outcome went to whoever asked first"));
         self->state.frames.erase(at);
+        leave_when_idle();
       },
       [=](tick) {
-        const auto core = weak.lock();
-        if (!core)
-          return;
-        if (const auto next = core->expire(self->clock().now()))
-          tick_at(self->system(), caf::actor_cast<caf::actor>(self), *next);
+        if (const auto core = weak.lock())
+          core->expire(self->clock().now());
+      },
+      [=](leave) {
+        self->state.leaving = true;
+        leave_when_idle();
       },
       [=](watch, const caf::actor& node) { self->monitor(node); },
   };
 }
 
-caf::behavior placement_behavior(caf::event_based_actor*, const std::weak_ptr<session_core>& weak) {
+caf::behavior placement_behavior(caf::event_based_actor* self, const std::weak_ptr<session_core>& weak) {
+  self->set_default_handler(caf::drop);
   return {
       [weak](const plan_order& order) {
         const auto core = weak.lock();
@@ -211,6 +259,10 @@ void tick_at(caf::actor_system& system, const caf::actor& session, std::chrono::
   system.clock().schedule_message(
       t, caf::actor_cast<caf::strong_actor_ptr>(session),
       caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, tick::value));
+}
+
+void end_session_actor(const caf::actor& session) {
+  caf::anon_send(session, leave::value);
 }
 
 void monitor_node(const caf::actor& session, const caf::actor& node) {

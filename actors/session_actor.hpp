@@ -27,6 +27,9 @@ void ask_for_plan(const caf::actor& placement, std::shared_ptr<const plan_book::
 /// Lets the session actor look at the deadlines at time `t`. @threadsafe
 void tick_at(caf::actor_system& system, const caf::actor& session, std::chrono::steady_clock::time_point t);
 
+/// Lets the session actor end when it has answered all that it was asked. @threadsafe
+void end_session_actor(const caf::actor& session);
+
 /// Lets the session actor supervise `node`. @threadsafe
 void monitor_node(const caf::actor& session, const caf::actor& node);
 

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iostream>
+#include <new>
 
 namespace sluice {
 
@@ -18,6 +20,8 @@ using namespace std::chrono_literals;
 
 /// How long a request waits for results that callers hold, if it has no deadline of its own.
 constexpr auto patience_with_holders = 5s;
+/// More than any wait needs, and little enough to be added to any time.
+constexpr std::chrono::nanoseconds longest_wait = 24h * 365 * 10;
 
 std::exception_ptr make_error_ptr(errc code, const std::string& text) {
   return std::make_exception_ptr(error{code, text});
@@ -97,6 +101,7 @@ session_core::session_core(session_setup setup, caf::actor_system& system)
               .threads = setup_.threads,
               .blocking = setup_.blocking,
               .kernels = std::make_shared<kernel_cache>(setup_.operators),
+              .seed = setup_.options.seed,
               .stepped = setup_.threads->stepped(),
               .width = setup_.intra_op},
     runtime_(setup_.model, services_, setup_.window),
@@ -133,67 +138,80 @@ intrusive_ptr<run_state> session_core::submit(feeds inputs, const run_options& o
                                               std::vector<value> into, std::vector<std::string> external,
                                               std::function<void(std::uint64_t)> when_opened) {
   intrusive_ptr<run_state> r{new run_state{setup_.threads}};
+  r->keeps_session = shared_from_this();
+  r->session = r->keeps_session;
   try {
     auto resolved = plans_.resolve(inputs, options.fetch, external);
-    r->session = weak_from_this();
     r->feeds = std::move(resolved.feeds);
     r->external = std::move(resolved.external);
     r->into = std::move(into);
     r->priority = options.priority;
     r->when_opened = std::move(when_opened);
-    if (options.deadline.count() > 0)
-      r->deadline = services_.system.clock().now() + options.deadline;
     if (options.stop.stop_possible())
-      r->stop.emplace(options.stop, [this, state = r.get(), alive = weak_from_this()] {
-        if (const auto self = alive.lock())
-          cancel(*state);
-      });
+      r->stop_by(options.stop);
     if (resolved.plan) {
       r->plan = std::move(resolved.plan);
-      admit(*r, guest);
+      admit(*r, guest, &options);
       return r;
     }
-    {
-      const std::lock_guard lock{mutex_};
-      if (closed_)
-        throw error{errc::engine_closed, "session '" + setup_.options.name + "' is closed"};
-      set_deadline(*r);
-    }
+    const std::lock_guard lock{mutex_};
+    if (life_ != life::open)
+      throw closed_error();
+    if (r->stopped_by)
+      return r; // whoever stopped it answers
+    begin_deadline(*r, options);
+    set_deadline(*r);
     if (plans_.wait_for(resolved.order->key, *r))
       ask_for_plan(placement_actor_, std::move(resolved.order));
   } catch (const error&) {
     r->settle(std::current_exception(), false);
+  } catch (const std::bad_alloc&) {
+    r->settle(make_error_ptr(errc::out_of_memory, "the process has no memory for another run"), false);
   }
   return r;
 }
 
-void session_core::admit(run_state& r, bool guest) {
+error session_core::closed_error() const {
+  return error{errc::engine_closed, "session '" + setup_.options.name + "' is closed"};
+}
+
+void session_core::begin_deadline(run_state& r, const run_options& options) {
+  if (options.deadline.count() > 0)
+    r.deadline = services_.system.clock().now() + std::min(options.deadline, longest_wait);
+}
+
+void session_core::admit(run_state& r, bool guest, const run_options* fresh) {
   std::unique_lock lock{mutex_};
   frame* f = nullptr;
   try {
+    if (fresh && life_ == life::open)
+      begin_deadline(r, *fresh);
     for (;;) {
-      if (closed_)
-        throw error{errc::engine_closed, "session '" + setup_.options.name + "' is closed"};
+      if (r.stopped_by)
+        return; // whoever stopped it answers
+      if (life_ == life::closed || (fresh && life_ == life::draining))
+        throw closed_error();
       if (entrance_.queue_empty() && (f = try_open(r)))
         break;
+      set_deadline(r);
       if (!entrance_.queue_full()) {
-        set_deadline(r);
         entrance_.enqueue(r);
         return;
       }
       if (!guest)
         throw error{errc::queue_full, "session '" + setup_.options.name + "' has " +
                                           std::to_string(entrance_.queued()) + " requests waiting already"};
-      changed_.wait(lock, [this] { return closed_ || !entrance_.queue_full(); });
+      changed_.wait(lock, [&] { return life_ != life::open || r.stopped_by || !entrance_.queue_full(); });
     }
     set_deadline(r);
   } catch (const error&) {
+    forget_deadline(r);
     lock.unlock();
     r.settle(std::current_exception(), false);
     return;
   }
   lock.unlock();
-  open(*f, r);
+  opened(*f, r);
   if (!guest) {
     next_frames::start_later(*f, *setup_.threads);
     return;
@@ -215,20 +233,22 @@ frame* session_core::try_open(run_state& r) {
                 "a frame needs " + std::to_string(bytes) + " bytes; " + ledger_->report()};
   if (outcome == lease_outcome::full) {
     // Somebody may have given bytes back before we were on the list of those who wait: try once more.
-    ledger_->when_freed([alive = weak_from_this(), threads = setup_.threads] {
-      threads->submit(*new retry_job{[alive] {
-        if (const auto self = alive.lock())
-          self->admit_waiting();
-      }});
-    });
+    watch_memory();
     if (ledger_->try_lease(bytes, memory_use::frames, lease) != lease_outcome::granted) {
-      if (!r.waits_for_memory && !r.deadline && ledger_->in_use(memory_use::held) > 0)
-        r.deadline = services_.system.clock().now() + patience_with_holders;
       r.waits_for_memory = true;
+      if (!r.deadline) {
+        r.deadline = services_.system.clock().now() + patience_with_holders;
+        r.deadline_of_patience = true;
+      }
       return nullptr;
     }
   }
   r.waits_for_memory = false;
+  if (r.deadline_of_patience) {
+    forget_deadline(r);
+    r.deadline.reset();
+    r.deadline_of_patience = false;
+  }
   const auto slot = entrance_.take_slot();
   auto& f = runtime_.slot(slot);
   auto& memory = frame_memories_[slot];
@@ -240,19 +260,34 @@ frame* session_core::try_open(run_state& r) {
   f.memory = memory;
   f.number = ++frames_opened_;
   f.opened_after_kill = services_.kills.load(std::memory_order_relaxed);
-  running_[slot] = &r;
-  r.slot = slot;
-  if (!r.external.empty())
-    external_frames_.emplace(f.number, slot);
-  return &f;
-}
-
-void session_core::open(frame& f, run_state& r) {
+  // Complete before anybody else sees it: from now on it may be stopped, or be sent tokens.
   f.open(r.plan, std::move(r.feeds), nullptr, *this);
   f.trace = services_.trace.load(std::memory_order_acquire);
   f.shared = f.shared || !r.external.empty();
-  f.activities.fetch_add(static_cast<std::uint32_t>(r.external.size()), std::memory_order_relaxed);
-  for (auto* cell : r.plan->absent_stateful)
+  running_[slot] = &r;
+  r.slot = slot;
+  if (!busy_)
+    busy_ = shared_from_this();
+  if (!r.external.empty()) {
+    f.activities.fetch_add(static_cast<std::uint32_t>(r.external.size()), std::memory_order_relaxed);
+    external_frames_.emplace(f.number, slot);
+  }
+  return &f;
+}
+
+void session_core::watch_memory() {
+  if (std::exchange(memory_watched_, true))
+    return;
+  ledger_->when_freed([alive = weak_from_this(), threads = setup_.threads] {
+    threads->submit(*new retry_job{[alive] {
+      if (const auto self = alive.lock())
+        self->admit_waiting(true);
+    }});
+  });
+}
+
+void session_core::opened(frame& f, run_state& r) {
+  for (auto* cell : f.plan->absent_stateful)
     if (auto* next = cell->order->skip(f.number)) {
       auto& waiting = next->state(cell->state_offset);
       waiting.has_turn = true;
@@ -260,7 +295,7 @@ void session_core::open(frame& f, run_state& r) {
     }
   // Whether it pays to expect work is looked at again as costs become known.
   if (std::has_single_bit(f.number) || f.number % 256 == 0)
-    expects_forks_.store(r.plan->forks(), std::memory_order_relaxed);
+    expects_forks_.store(f.plan->forks(), std::memory_order_relaxed);
   f.in_burst = expects_forks_.load(std::memory_order_relaxed);
   if (f.in_burst)
     setup_.threads->begin_burst();
@@ -279,19 +314,22 @@ frame* session_core::open_next(std::vector<intrusive_ptr<run_state>>& refused) {
       return f;
     } catch (const error&) {
       r->stopped_by = std::current_exception();
+      forget_deadline(*r);
       refused.push_back(entrance_.remove(*r));
     }
   }
   return nullptr;
 }
 
-void session_core::admit_waiting() {
+void session_core::admit_waiting(bool memory_freed) {
   for (;;) {
     std::vector<intrusive_ptr<run_state>> refused;
     frame* f = nullptr;
     intrusive_ptr<run_state> r;
     {
       const std::lock_guard lock{mutex_};
+      if (std::exchange(memory_freed, false))
+        memory_watched_ = false;
       f = open_next(refused);
       if (f)
         r = running_[f->slot];
@@ -301,7 +339,7 @@ void session_core::admit_waiting() {
       lost->settle(lost->stopped_by, false);
     if (!f)
       return;
-    open(*f, *r);
+    opened(*f, *r);
     next_frames::start_later(*f, *setup_.threads);
   }
 }
@@ -316,44 +354,52 @@ void session_core::on_quiescent(frame& f, worker&) noexcept {
        seen < peak && !r->plan->high_water.compare_exchange_weak(seen, peak, std::memory_order_relaxed);) {
   }
   f.memory->close();
+  f.memory = nullptr;
 
-  const auto self = shared_from_this(); // the last handle may go with the outcome
+  std::shared_ptr<session_core> self; // the last handle may go with the outcome
   std::vector<intrusive_ptr<run_state>> refused;
+  std::vector<caf::actor> dead;
   frame* next = nullptr;
   intrusive_ptr<run_state> next_request;
+  std::exception_ptr stopped_by;
+  bool last = false;
   {
     const std::lock_guard lock{mutex_};
     running_[f.slot] = nullptr;
     r->slot.reset();
+    stopped_by = r->stopped_by;
     if (!r->external.empty())
       external_frames_.erase(f.number);
-    if (r->deadline) {
-      const auto [first, last] = deadlines_.equal_range(*r->deadline);
-      const auto at = std::find_if(first, last, [&](const auto& entry) { return entry.second == r; });
-      if (at != last)
-        deadlines_.erase(at);
-    }
+    forget_deadline(*r);
     entrance_.give_slot(f.slot);
     next = open_next(refused);
     if (next)
       next_request = running_[next->slot];
+    self = busy_;
+    if (entrance_.in_flight() == 0) {
+      busy_ = nullptr;
+      dead.swap(dead_actors_); // nobody calls them any more
+      last = life_ == life::closed;
+    }
     changed_.notify_all();
   }
+  if (stopped_by)
+    outcome = std::move(stopped_by);
   for (const auto& lost : refused)
     lost->settle(lost->stopped_by, on_worker);
   if (next) {
-    open(*next, *next_request);
+    opened(*next, *next_request);
     next_frames::start_later(*next, *setup_.threads);
   }
   r->settle(std::move(outcome), on_worker);
+  if (last)
+    end_actors();
 }
 
 run_state::outcome session_core::outcome_of(frame& f, run_state& r) {
   auto results = std::move(f.results);
   f.results.clear();
   f.feeds.clear();
-  if (r.stopped_by)
-    return r.stopped_by;
   if (f.failure)
     return std::exchange(f.failure, nullptr);
   if (!r.into.empty()) {
@@ -372,14 +418,21 @@ run_state::outcome session_core::outcome_of(frame& f, run_state& r) {
 }
 
 void session_core::cancel(run_state& r) {
+  const intrusive_ptr<run_state> keep{&r};
+  if (r.ready())
+    return;
   const auto why = make_error_ptr(errc::cancelled, "the run was cancelled");
-  intrusive_ptr<run_state> keep{&r};
+  bool others_may_fit = false;
   {
     const std::lock_guard lock{mutex_};
-    if (r.queued)
+    if (r.stopped_by)
+      return; // somebody else answers
+    r.stopped_by = why;
+    forget_deadline(r);
+    if (r.queued) {
       static_cast<void>(entrance_.remove(r));
-    else if (r.slot) {
-      r.stopped_by = why;
+      others_may_fit = r.waits_for_memory;
+    } else if (r.slot) {
       stop_frame(runtime_.slot(*r.slot), r);
       if (!r.into.empty())
         return; // the frame may still write to the caller's memory: answered when it is quiescent
@@ -388,6 +441,8 @@ void session_core::cancel(run_state& r) {
   }
   plans_.leave(r);
   r.settle(why, worker::current() != nullptr);
+  if (others_may_fit)
+    admit_waiting();
 }
 
 void session_core::stop_frame(frame& f, run_state& r) {
@@ -407,21 +462,50 @@ void session_core::set_deadline(run_state& r) {
   const auto [first, last] = deadlines_.equal_range(*r.deadline);
   if (std::any_of(first, last, [&](const auto& entry) { return entry.second.get() == &r; }))
     return;
-  const auto at = deadlines_.emplace(*r.deadline, intrusive_ptr<run_state>{&r});
-  if (at == deadlines_.begin() && session_actor_)
-    tick_at(services_.system, session_actor_, *r.deadline);
+  deadlines_.emplace(*r.deadline, intrusive_ptr<run_state>{&r});
+  look_at_deadlines();
 }
 
-std::optional<run_state::clock::time_point> session_core::expire(run_state::clock::time_point now) {
+void session_core::forget_deadline(run_state& r) {
+  if (!r.deadline)
+    return;
+  const auto [first, last] = deadlines_.equal_range(*r.deadline);
+  const auto at = std::find_if(first, last, [&](const auto& entry) { return entry.second.get() == &r; });
+  if (at != last)
+    deadlines_.erase(at);
+}
+
+void session_core::look_at_deadlines() {
+  if (deadlines_.empty() || life_ == life::closed)
+    return;
+  // One message is on its way at most, but for those that an earlier deadline overtook.
+  const auto first = deadlines_.begin()->first;
+  if (next_look_ && *next_look_ <= first)
+    return;
+  next_look_ = first;
+  tick_at(services_.system, session_actor_, first);
+}
+
+void session_core::expire(run_state::clock::time_point now) {
   std::vector<intrusive_ptr<run_state>> late;
-  std::optional<run_state::clock::time_point> next;
+  bool others_may_fit = false;
   {
     const std::lock_guard lock{mutex_};
+    if (next_look_ && *next_look_ <= now)
+      next_look_.reset();
     while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
       auto r = deadlines_.begin()->second;
       deadlines_.erase(deadlines_.begin());
-      const auto held = r->waits_for_memory && r->queued;
-      r->stopped_by = held
+      const auto waits = r->waits_for_memory && r->queued;
+      const auto held_up = waits && setup_.device->in_use(memory_use::held) > 0;
+      if (r->deadline_of_patience && !held_up) {
+        // Only frames in flight are in its way, and they end.
+        r->deadline = now + patience_with_holders;
+        set_deadline(*r);
+        continue;
+      }
+      others_may_fit = others_may_fit || waits;
+      r->stopped_by = held_up
                           ? make_error_ptr(errc::out_of_memory, out_of_memory_text(*r->plan))
                           : make_error_ptr(errc::deadline_exceeded,
                                            r->queued ? "the deadline passed while the run waited in the queue"
@@ -433,15 +517,15 @@ std::optional<run_state::clock::time_point> session_core::expire(run_state::cloc
       if (!r->slot || r->into.empty())
         late.push_back(std::move(r));
     }
-    if (!deadlines_.empty())
-      next = deadlines_.begin()->first;
+    look_at_deadlines();
     changed_.notify_all();
   }
   for (const auto& r : late) {
     plans_.leave(*r);
     r->settle(r->stopped_by, false);
   }
-  return next;
+  if (others_may_fit)
+    admit_waiting();
 }
 
 std::string session_core::out_of_memory_text(const executable_plan& p) const {
@@ -450,12 +534,13 @@ std::string session_core::out_of_memory_text(const executable_plan& p) const {
     if (memory && memory->allocated() > 0)
       ++results;
   return "a frame needs " + std::to_string(p.high_water ? p.high_water.load() : p.source->bytes) +
-         " bytes; " + std::to_string(ledger_->in_use(memory_use::held)) +
-         " bytes in results are held by callers; " + ledger_->report();
+         " bytes; " + std::to_string(ledger_->in_use(memory_use::held)) + " bytes in " +
+         std::to_string(results) + " results held by callers; " + setup_.device->report();
 }
 
-void session_core::callback_failed(const std::string&) noexcept {
-  callbacks_failed_.fetch_add(1);
+void session_core::callback_failed(const std::string& what) noexcept {
+  callbacks_failed_.fetch_add(1, std::memory_order_relaxed);
+  std::clog << "sluice: a callback of session '" + setup_.options.name + "' threw: " + what + '\n';
 }
 
 std::shared_ptr<const executable_plan> session_core::make_plan(const plan_book::ticket& t) {
@@ -473,13 +558,19 @@ std::shared_ptr<const executable_plan> session_core::make_plan(const plan_book::
 void session_core::plan_ready(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p,
                               std::exception_ptr failure) {
   for (const auto& r : plans_.file(t.key, p)) {
-    if (failure) {
-      r->settle(failure, true);
+    if (!failure) {
+      r->plan = p;
+      admit(*r, false, nullptr);
       continue;
     }
-    r->plan = p;
-    admit(*r, false);
+    {
+      const std::lock_guard lock{mutex_};
+      forget_deadline(*r);
+    }
+    r->settle(failure, true);
   }
+  const std::lock_guard lock{mutex_};
+  changed_.notify_all(); // close() waits for those who wait for plans, too
 }
 
 std::string session_core::take_token(node_cell& cell, std::uint64_t number, std::uint32_t port, value v) {
@@ -517,7 +608,7 @@ void session_core::restart_node(const caf::actor_addr& dead) {
   {
     const std::lock_guard lock{mutex_};
     const auto at = cells_by_actor_.find(dead);
-    if (at == cells_by_actor_.end() || closed_)
+    if (at == cells_by_actor_.end() || life_ == life::closed)
       return;
     auto& cell = *at->second;
     cells_by_actor_.erase(at);
@@ -545,10 +636,11 @@ void session_core::start_trace() {
 }
 
 void session_core::write_trace(std::ostream& to) const {
-  if (!tracer_)
+  const auto* const t = services_.trace.load(std::memory_order_acquire);
+  if (!t)
     throw error{errc::invalid_argument,
                 "session '" + setup_.options.name + "' records no trace: call start_trace() first"};
-  tracer_->write(to);
+  t->write(to);
 }
 
 std::string session_core::explain(std::string_view name) {
@@ -584,12 +676,24 @@ std::uint32_t session_core::in_flight() {
 
 bool session_core::at_rest() {
   bool rest = in_flight() == 0;
+  const auto idle = [](frame& f, node_cell& cell) {
+    auto& state = f.state(cell.state_offset);
+    if (state.arrived.load() != 0 || state.has_turn || f.activities.load() != 0 || !f.results.empty() ||
+        !f.feeds.empty())
+      return false;
+    std::vector<const value_body*> bound(state.input_count);
+    const auto step = f.plan ? f.plan->source->step_of[cell.index] : plan::no_step;
+    if (step != plan::no_step)
+      for (const auto& c : f.plan->source->steps[step].constants)
+        bound[c.port] = c.constant.body();
+    return std::equal(bound.begin(), bound.end(), state.inputs(),
+                      [](const value_body* b, const value& v) { return b == v.body(); });
+  };
   const std::function<void(graph_runtime&)> look = [&](graph_runtime& rt) {
     for (auto& cell : rt.cells()) {
       rest = rest && (!cell.order || cell.order->idle());
       for (std::uint32_t s = 0; s < rt.window(); ++s)
-        rest = rest && rt.slot(s).state(cell.state_offset).arrived.load() == 0 &&
-               rt.slot(s).activities.load() == 0;
+        rest = rest && idle(rt.slot(s), cell);
       for (auto& body : cell.bodies)
         look(*body);
     }
@@ -599,39 +703,63 @@ bool session_core::at_rest() {
 }
 
 void session_core::close(std::chrono::nanoseconds drain) {
+  const auto may_wait = worker::current() == nullptr;
+  const auto why =
+      std::make_exception_ptr(error{errc::engine_closed, "session '" + setup_.options.name + "' was closed"});
   std::vector<intrusive_ptr<run_state>> left;
   {
     std::unique_lock lock{mutex_};
-    closed_ = true;
+    if (life_ == life::open)
+      life_ = life::draining;
     changed_.notify_all();
-    const auto quiet = [this] { return entrance_.in_flight() == 0 && entrance_.queue_empty(); };
-    changed_.wait_for(lock, drain, quiet);
+    if (may_wait)
+      changed_.wait_for(lock, std::min(drain, longest_wait), [this] {
+        return entrance_.in_flight() == 0 && entrance_.queue_empty() && plans_.nobody_waits();
+      });
+    life_ = life::closed;
     left = entrance_.take_all();
-    const auto why = make_error_ptr(errc::engine_closed, "session '" + setup_.options.name + "' was closed");
-    for (auto& r : running_)
-      if (r) {
-        r->stopped_by = why;
-        stop_frame(runtime_.slot(*r->slot), *r);
+    for (auto& r : plans_.take_waiting())
+      left.push_back(std::move(r));
+    for (const auto& r : running_) {
+      if (!r || r->stopped_by)
+        continue;
+      stop_frame(runtime_.slot(*r->slot), *r);
+      if (r->into.empty())
         left.push_back(r);
-      }
+      else
+        r->stopped_by = why; // answered when the frame is quiescent
+    }
+    std::erase_if(left, [](const auto& r) { return r->stopped_by != nullptr; });
+    for (const auto& r : left)
+      r->stopped_by = why;
+    deadlines_.clear();
+    changed_.notify_all();
   }
-  for (auto& r : plans_.take_waiting())
-    left.push_back(std::move(r));
   for (const auto& r : left)
-    if (!r->slot || r->into.empty())
-      r->settle(make_error_ptr(errc::engine_closed, "session '" + setup_.options.name + "' was closed"),
-                false);
-  std::unique_lock lock{mutex_};
-  changed_.wait(lock, [this] { return entrance_.in_flight() == 0; });
-  if (std::exchange(actors_ended_, true))
+    r->settle(why, false);
+  end_actors();
+  if (!may_wait)
     return;
-  lock.unlock();
+  std::unique_lock lock{mutex_};
+  changed_.wait(lock, [this] { return actors_ended_; });
+}
+
+void session_core::end_actors() {
+  {
+    const std::lock_guard lock{mutex_};
+    if (life_ != life::closed || entrance_.in_flight() > 0 || std::exchange(actors_ending_, true))
+      return;
+  }
   for (const auto& [cell, actor] : node_actors_)
     static_cast<node_actor*>(caf::actor_cast<caf::abstract_actor*>(actor))
         ->cleanup(caf::exit_reason::user_shutdown, nullptr);
-  for (const auto& actor : {session_actor_, placement_actor_})
-    if (actor)
-      caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+  if (session_actor_)
+    end_session_actor(session_actor_);
+  if (placement_actor_)
+    caf::anon_send_exit(placement_actor_, caf::exit_reason::user_shutdown);
+  const std::lock_guard lock{mutex_};
+  actors_ended_ = true;
+  changed_.notify_all();
 }
 
 } // namespace sluice

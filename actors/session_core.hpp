@@ -55,12 +55,13 @@ public:
                                                 std::vector<std::string> external = {},
                                                 std::function<void(std::uint64_t)> when_opened = {});
   void cancel(run_state& r);
-  /// Settles what is late; returns when to look again.
-  std::optional<run_state::clock::time_point> expire(run_state::clock::time_point now);
+  /// Settles what is late. Called by the session actor when a time that it was told has come.
+  void expire(run_state::clock::time_point now);
   void callback_failed(const std::string& what) noexcept;
 
   /// Refuses new requests from now on, waits until the others are done, at most `drain`, then cancels them
-  /// and waits until nothing runs. Then the actors end. Idempotent.
+  /// and waits until nothing runs. Then the actors end. Idempotent. On a worker thread nothing is waited for,
+  /// and the actors end with the last frame.
   void close(std::chrono::nanoseconds drain);
 
   // node_actor::host
@@ -93,12 +94,26 @@ public:
   [[nodiscard]] bool at_rest();
 
 private:
-  void admit(run_state& r, bool guest);
-  [[nodiscard]] frame* try_open(run_state& r); // under mutex_
-  void open(frame& f, run_state& r);
-  [[nodiscard]] frame* open_next(std::vector<intrusive_ptr<run_state>>& refused); // under mutex_
-  void admit_waiting();
-  void set_deadline(run_state& r); // under mutex_
+  enum class life : std::uint8_t {
+    open,
+    draining, ///< what was accepted runs, nothing else is accepted
+    closed,   ///< what runs was stopped
+  };
+
+  /// @param fresh  the options of a request that comes just now; null: it was accepted before
+  void admit(run_state& r, bool guest, const run_options* fresh);
+  void opened(frame& f, run_state& r);
+  void admit_waiting(bool memory_freed = false);
+  void end_actors();
+  [[nodiscard]] error closed_error() const;
+  // Under mutex_:
+  [[nodiscard]] frame* try_open(run_state& r);
+  [[nodiscard]] frame* open_next(std::vector<intrusive_ptr<run_state>>& refused);
+  void watch_memory();
+  void begin_deadline(run_state& r, const run_options& options);
+  void set_deadline(run_state& r);
+  void forget_deadline(run_state& r);
+  void look_at_deadlines();
   [[nodiscard]] run_state::outcome outcome_of(frame& f, run_state& r);
   void stop_frame(frame& f, run_state& r);
   void deliver_external(frame& f, std::size_t fed, value v);
@@ -122,9 +137,13 @@ private:
   std::vector<intrusive_ptr<frame_memory>> frame_memories_; // by slot
   std::map<std::uint64_t, std::uint32_t> external_frames_;  // number to slot, of frames that take tokens
   std::multimap<run_state::clock::time_point, intrusive_ptr<run_state>> deadlines_;
+  std::optional<run_state::clock::time_point> next_look_; // at the deadlines, as the session actor was told
+  std::shared_ptr<session_core> busy_;                    // itself, while frames are in flight
   std::uint64_t frames_opened_ = 0;
   std::uint32_t nodes_down_ = 0; // killed, not restarted yet: nothing is admitted
-  bool closed_ = false;
+  life life_ = life::open;
+  bool memory_watched_ = false; // the ledger will have it look at the queue again
+  bool actors_ending_ = false;
   bool actors_ended_ = false;
   std::map<caf::actor_addr, node_cell*> cells_by_actor_;
   std::map<node_cell*, caf::actor> node_actors_;

@@ -37,7 +37,12 @@ void* frame_memory::allocate(std::size_t bytes) {
   for (auto seen = peak_.load(std::memory_order_relaxed);
        seen < now && !peak_.compare_exchange_weak(seen, now, std::memory_order_relaxed);) {
   }
-  return heap().allocate(bytes);
+  try {
+    return heap().allocate(bytes);
+  } catch (...) {
+    allocated_.fetch_sub(bytes, std::memory_order_relaxed); // the lease keeps them until the frame ends
+    throw;
+  }
 }
 
 void frame_memory::deallocate(void* block, std::size_t bytes) noexcept {

@@ -45,10 +45,10 @@ lease_outcome memory_ledger::take(std::size_t bytes, memory_use use) noexcept {
 }
 
 void memory_ledger::give_back(std::size_t bytes, memory_use use) noexcept {
-  if (parent_)
-    parent_->give_back(bytes, use);
   by_use_[static_cast<std::size_t>(use)].fetch_sub(bytes, std::memory_order_relaxed);
   in_use_.fetch_sub(bytes, std::memory_order_seq_cst);
+  if (parent_) // who waits, waits there, and may find these bytes free here already
+    return parent_->give_back(bytes, use);
   if (!anybody_waits_.load(std::memory_order_seq_cst))
     return;
   std::vector<std::function<void()>> waiters;
@@ -69,8 +69,8 @@ void memory_ledger::change_use(std::size_t bytes, memory_use from, memory_use to
 }
 
 void memory_ledger::when_freed(std::function<void()> retry) {
-  if (parent_)
-    parent_->when_freed(retry);
+  if (parent_) // bytes that become free here become free there too
+    return parent_->when_freed(std::move(retry));
   const std::lock_guard lock{waiters_mutex_};
   waiters_.push_back(std::move(retry));
   anybody_waits_.store(true, std::memory_order_seq_cst);

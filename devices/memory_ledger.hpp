@@ -95,7 +95,7 @@ private:
   // total order (both sequentially consistent), so one of them sees the other.
   std::atomic<bool> anybody_waits_ = false;
   std::mutex waiters_mutex_;
-  std::vector<std::function<void()>> waiters_; // guarded by waiters_mutex_
+  std::vector<std::function<void()>> waiters_; // guarded by waiters_mutex_; only where there is no parent
 };
 
 /// Bytes leased from a ledger, given back when the lease dies. Movable, not copyable.

@@ -3,6 +3,7 @@
 #include <sluice/graph/collections.hpp>
 #include <sluice/graph/tensor.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 namespace sluice {
@@ -22,7 +23,9 @@ void put_text(std::string& out, const std::string& s) {
   out += s;
 }
 
-void write(std::string& out, const value& v) {
+void write(std::string& out, const value& v, int depth = 0) {
+  if (depth > deepest)
+    throw error{errc::unsupported, "a value that is nested so deeply cannot be sent"};
   if (v.empty()) {
     out += empty_mark;
     return;
@@ -47,10 +50,10 @@ void write(std::string& out, const value& v) {
   case value_kind::sequence:
     put(out, static_cast<std::uint64_t>(v.sequence().items.size()));
     for (const auto& item : v.sequence().items)
-      write(out, item);
+      write(out, item, depth + 1);
     return;
   case value_kind::optional:
-    write(out, v.optional().content);
+    write(out, v.optional().content, depth + 1);
     return;
   case value_kind::map:
     put(out, static_cast<std::uint64_t>(v.map().entries.size()));
@@ -60,12 +63,32 @@ void write(std::string& out, const value& v) {
         put(out, std::get<std::int64_t>(key));
       else
         put_text(out, std::get<std::string>(key));
-      write(out, entry);
+      write(out, entry, depth + 1);
     }
     return;
   case value_kind::object:
     throw error{errc::unsupported, describe(v) + " cannot be sent to another process"};
   }
+}
+
+bool can_write(const value& v, int depth) {
+  if (v.empty())
+    return true;
+  const auto inner = [depth](const value& content) { return can_write(content, depth + 1); };
+  switch (v.kind()) {
+  case value_kind::tensor:
+    return depth <= deepest && v.tensor().layout() == layout::plain;
+  case value_kind::sequence:
+    return depth <= deepest && std::all_of(v.sequence().items.begin(), v.sequence().items.end(), inner);
+  case value_kind::optional:
+    return depth <= deepest && inner(v.optional().content);
+  case value_kind::map:
+    return depth <= deepest && std::all_of(v.map().entries.begin(), v.map().entries.end(),
+                                           [&](const auto& entry) { return inner(entry.second); });
+  case value_kind::object:
+    return false;
+  }
+  return false;
 }
 
 class reader {
@@ -160,6 +183,8 @@ private:
     const auto bytes = take(t->bytes());
     if (!bytes.empty())
       std::memcpy(t->raw(), bytes.data(), bytes.size());
+    if (type == element_type::boolean && bytes.find_first_not_of(std::string_view{"\0\1", 2}) != bytes.npos)
+      throw error{errc::invalid_argument, "an encoded bool is neither 0 nor 1"};
     return t;
   }
 
@@ -172,6 +197,10 @@ std::string encode(const value& v) {
   std::string out;
   write(out, v);
   return out;
+}
+
+bool encodable(const value& v) {
+  return can_write(v, 0);
 }
 
 value decode(std::string_view bytes) {

@@ -12,6 +12,9 @@ namespace sluice {
 /// down.
 [[nodiscard]] SLUICE_API std::string encode(const value& v);
 
+/// Whether encode() can write it.
+[[nodiscard]] SLUICE_API bool encodable(const value& v);
+
 /// The value that encode() wrote. Throws errc::invalid_argument for anything else, without allocating more
 /// than a multiple of the input's size.
 [[nodiscard]] SLUICE_API value decode(std::string_view bytes);

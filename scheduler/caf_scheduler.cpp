@@ -1,8 +1,11 @@
 #include <sluice/scheduler/caf_scheduler.hpp>
 
+#include <sluice/graph/error.hpp>
+
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/detail/set_thread_name.hpp>
+#include <caf/detail/test_actor_clock.hpp>
 #include <caf/detail/thread_safe_actor_clock.hpp>
 #include <caf/logger.hpp>
 #include <caf/resumable.hpp>
@@ -27,7 +30,13 @@ public:
     threads_->submit(*new resumption{*this, what});
   }
 
-  caf::actor_clock& clock() noexcept override { return clock_; }
+  caf::actor_clock& clock() noexcept override {
+    if (threads_->stepped())
+      return manual_clock_;
+    return clock_;
+  }
+
+  void advance_time(std::chrono::nanoseconds by) { manual_clock_.advance_time(by); }
 
   [[nodiscard]] const std::shared_ptr<executor>& threads() const noexcept { return threads_; }
 
@@ -72,13 +81,14 @@ private:
   void start() override {
     // Between resumes nobody counts on these threads: actors of this system run there as long as it lives.
     num_workers_ = threads_->concurrency();
-    timer_ = std::thread{[this] {
-      caf::logger::set_current_actor_system(&system());
-      caf::detail::set_thread_name("sluice-clock");
-      system().thread_started();
-      clock_.run_dispatch_loop();
-      system().thread_terminates();
-    }};
+    if (!threads_->stepped())
+      timer_ = std::thread{[this] {
+        caf::logger::set_current_actor_system(&system());
+        caf::detail::set_thread_name("sluice-clock");
+        system().thread_started();
+        clock_.run_dispatch_loop();
+        system().thread_terminates();
+      }};
     abstract_coordinator::start();
   }
 
@@ -87,12 +97,15 @@ private:
     for (auto n = outstanding_.load(std::memory_order_acquire); n != 0;
          n = outstanding_.load(std::memory_order_acquire))
       outstanding_.wait(n, std::memory_order_acquire);
+    if (!timer_.joinable())
+      return;
     clock_.cancel_dispatch_loop();
     timer_.join();
   }
 
   const std::shared_ptr<executor> threads_;
   caf::detail::thread_safe_actor_clock clock_;
+  caf::detail::test_actor_clock manual_clock_;
   std::thread timer_;
   std::atomic<std::size_t> outstanding_ = 0;
 };
@@ -109,6 +122,13 @@ std::shared_ptr<executor> executor_of(caf::actor_system& system) {
   if (auto* ours = dynamic_cast<executor_scheduler*>(&system.scheduler()))
     return ours->threads();
   return nullptr;
+}
+
+void advance_time(caf::actor_system& system, std::chrono::nanoseconds by) {
+  auto* const ours = dynamic_cast<executor_scheduler*>(&system.scheduler());
+  if (!ours || !ours->threads()->stepped())
+    throw error{errc::invalid_argument, "only the time of a stepped executor can be advanced"};
+  ours->advance_time(by);
 }
 
 } // namespace sluice

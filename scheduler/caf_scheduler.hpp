@@ -4,6 +4,7 @@
 
 #include <caf/fwd.hpp>
 
+#include <chrono>
 #include <memory>
 
 namespace sluice {
@@ -16,5 +17,11 @@ SLUICE_API void run_actors_on(caf::actor_system_config& config, std::shared_ptr<
 
 /// The executor that runs the actors of `system`; null if its configuration was not given one.
 [[nodiscard]] SLUICE_API std::shared_ptr<executor> executor_of(caf::actor_system& system);
+
+/// Moves the clock of a system whose executor is stepped, and sends what is due by then. Such a clock stands
+/// still otherwise. Throws errc::invalid_argument for any other system.
+///
+/// Only by the thread that steps the executor.
+SLUICE_API void advance_time(caf::actor_system& system, std::chrono::nanoseconds by);
 
 } // namespace sluice

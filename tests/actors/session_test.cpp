@@ -13,8 +13,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-value number(float x) { return tensor::of_scalar(x); }
-float number(const value& v) { return v.scalar<float>(); }
+value number(float x) {
+  return tensor::of_scalar(x);
+}
+float number(const value& v) {
+  return v.scalar<float>();
+}
 
 graph_function add_of(float step) {
   return {[step](std::span<value> in, std::span<value> out) { out[0] = number(number(in[0]) + step); }};
@@ -91,8 +95,10 @@ BOOST_AUTO_TEST_CASE(wrong_feeds_are_refused_with_what_the_graph_takes) {
   auto s = e.load(forked(e));
   BOOST_CHECK_EXCEPTION(s.run({{"w", 1.f}}), error, has_code(errc::invalid_argument, "inputs are: x"));
   BOOST_CHECK_EXCEPTION(s.run({}), error, has_code(errc::invalid_argument, "'x' is not fed"));
-  BOOST_CHECK_EXCEPTION(s.run({{"x", std::int64_t{1}}}), error, has_code(errc::invalid_argument, "takes float32[]"));
-  BOOST_CHECK_EXCEPTION(s.run({{"x", 1.f}}, {.fetch = {"q"}}), error, has_code(errc::invalid_argument, "'q'"));
+  BOOST_CHECK_EXCEPTION(s.run({{"x", std::int64_t{1}}}), error,
+                        has_code(errc::invalid_argument, "takes float32[]"));
+  BOOST_CHECK_EXCEPTION(s.run({{"x", 1.f}}, {.fetch = {"q"}}), error,
+                        has_code(errc::invalid_argument, "'q'"));
   BOOST_TEST(number(s.run({{"x", 1.f}})["y"]) == 12);
 }
 
@@ -106,7 +112,8 @@ BOOST_AUTO_TEST_CASE(an_error_names_the_node_and_fails_its_frame_only) {
                              out[0] = in[0];
                            }})[0]);
   auto s = e.load(g.build());
-  BOOST_CHECK_EXCEPTION(s.run({{"x", -1.f}}), error, has_code(errc::kernel_failed, "function 'picky': negative"));
+  BOOST_CHECK_EXCEPTION(s.run({{"x", -1.f}}), error,
+                        has_code(errc::kernel_failed, "function 'picky': negative"));
   BOOST_TEST(number(s.run({{"x", 1.f}})["y"]) == 1);
   BOOST_TEST(s.core()->at_rest());
 }
@@ -180,13 +187,15 @@ BOOST_AUTO_TEST_CASE(cancelled_and_late_runs_are_answered_once) {
   const auto x = g.placeholder("x", scalar);
   std::promise<void> entered, release;
   auto released = release.get_future().share();
-  g.output("y", g.function("gate", {x}, {scalar}, {[&, released](std::span<value> in, std::span<value> out) {
-                             if (number(in[0]) > 0) {
-                               entered.set_value();
-                               released.wait();
-                             }
-                             out[0] = in[0];
-                           }, function_kind::blocking})[0]);
+  g.output("y", g.function("gate", {x}, {scalar},
+                           {[&, released](std::span<value> in, std::span<value> out) {
+                              if (number(in[0]) > 0) {
+                                entered.set_value();
+                                released.wait();
+                              }
+                              out[0] = in[0];
+                            },
+                            function_kind::blocking})[0]);
   auto s = e.load(g.build(), {.window = 1});
   auto first = s.run_async({{"x", 1.f}});
   entered.get_future().wait();
@@ -208,10 +217,12 @@ BOOST_AUTO_TEST_CASE(a_full_queue_is_an_outcome) {
   const auto x = g.placeholder("x", scalar);
   std::promise<void> release;
   auto released = release.get_future().share();
-  g.output("y", g.function("gate", {x}, {scalar}, {[released](std::span<value> in, std::span<value> out) {
-                             released.wait();
-                             out[0] = in[0];
-                           }, function_kind::blocking})[0]);
+  g.output("y", g.function("gate", {x}, {scalar},
+                           {[released](std::span<value> in, std::span<value> out) {
+                              released.wait();
+                              out[0] = in[0];
+                            },
+                            function_kind::blocking})[0]);
   session_options o;
   o.window = 1;
   o.queue_limit = 1;
@@ -232,10 +243,12 @@ BOOST_AUTO_TEST_CASE(nodes_with_state_see_frames_in_order) {
   const auto x = g.placeholder("x", scalar);
   const auto a = g.function("a", {x}, {scalar}, add_of(0))[0];
   auto seen = std::make_shared<std::vector<float>>();
-  g.output("y", g.function("log", {a}, {scalar}, {[seen](std::span<value> in, std::span<value> out) {
-                             seen->push_back(number(in[0]));
-                             out[0] = in[0];
-                           }, function_kind::stateful})[0]);
+  g.output("y", g.function("log", {a}, {scalar},
+                           {[seen](std::span<value> in, std::span<value> out) {
+                              seen->push_back(number(in[0]));
+                              out[0] = in[0];
+                            },
+                            function_kind::stateful})[0]);
   auto s = e.load(g.build());
   std::vector<pending_result> runs;
   s.run({{"x", -1.f}});
@@ -277,8 +290,9 @@ BOOST_AUTO_TEST_CASE(the_effective_settings_can_be_asked) {
   BOOST_TEST(s.threads().inter_op == 1u);
   BOOST_TEST(s.threads().intra_op == e.cpu_budget());
   auto shared = e.load(forked(e), {.inter_op_parallelism_threads = 1, .pool = "ours"});
-  BOOST_CHECK_EXCEPTION(static_cast<void>(e.load(forked(e), {.inter_op_parallelism_threads = 2, .pool = "ours"})), error,
-                        has_code(errc::invalid_argument, "ours"));
+  BOOST_CHECK_EXCEPTION(
+      static_cast<void>(e.load(forked(e), {.inter_op_parallelism_threads = 2, .pool = "ours"})), error,
+      has_code(errc::invalid_argument, "ours"));
   BOOST_TEST(s.explain("a").find("function 'a'") == 0u);
 }
 
