@@ -31,14 +31,14 @@ std::unique_ptr<prepared_kernel> pool_kernel(const window& w, Fold fold, bool co
                                              const kernel_request& r) {
   using C = compute_type<T>;
   const auto lanes = lanes_offered<T>(r, w);
-  const auto block = lanes == 16 ? layout::nchw16c : layout::nchw8c;
   kernel_traits traits;
   if (lanes > 1) {
+    const auto block = lanes == 16 ? layout::nchw16c : layout::nchw8c;
     traits.wants = {block};
     traits.gives = {block};
   }
   return make_kernel(
-      [w, lanes, block, pool = plane_pooling<C, Fold>{w, fold, count_padding, lanes}](kernel_context& ctx) {
+      [w, lanes, pool = plane_pooling<C, Fold>{w, fold, count_padding, lanes}](kernel_context& ctx) {
         const auto& x = ctx.input(0);
         const auto y_shape = output_shape(x.shape(), w);
         const auto channels = static_cast<std::size_t>(x.shape()[1]);
@@ -56,6 +56,7 @@ std::unique_ptr<prepared_kernel> pool_kernel(const window& w, Fold fold, bool co
         };
         if constexpr (std::is_same_v<T, float>) {
           if (lanes > 1) {
+            const auto block = lanes == 16 ? layout::nchw16c : layout::nchw8c;
             auto& y = ctx.output_laid_out(0, element_type::float32, y_shape, block,
                                           planes * y_plane * sizeof(float));
             all(static_cast<const float*>(x.raw()), static_cast<float*>(y.raw()));
