@@ -316,8 +316,8 @@ void register_shape(operator_library& lib) {
            .infer = infer_unsqueeze,
            .aliases = {{0, 0}}},
           unsqueeze_kernel());
-  lib.add({.name = "Shape", .infer = infer_shape}, shape_kernel());
-  lib.add({.name = "Size", .infer = infer_size}, plain_kernel(size_of_tensor));
+  lib.add({.name = "Shape", .infer = infer_shape, .shape_only = true}, shape_kernel());
+  lib.add({.name = "Size", .infer = infer_size, .shape_only = true}, plain_kernel(size_of_tensor));
   lib.add(
       {.name = "Expand", .min_inputs = 2, .max_inputs = 2, .infer = infer_expand, .cost = elementwise_cost()},
       plain_kernel(expand));
