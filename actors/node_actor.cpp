@@ -85,6 +85,16 @@ bool types_known(const executable_step& s) {
   return true;
 }
 
+/// Below this cost other threads do not join a firing: reaching them takes longer than they save.
+constexpr float wide_from_ns = 50'000;
+
+/// How many threads may join a firing. Width changes no bits where the kernel says so; elsewhere it is fixed.
+unsigned width_of(const frame& f, const executable_step& s, const prepared_kernel& kernel) {
+  const auto full = f.runtime.services().width;
+  const auto small = s.cell->cost_ns.load(std::memory_order_relaxed) < wide_from_ns;
+  return small && kernel.traits().width_invariant ? 1 : full;
+}
+
 completion execute_kernel(frame& f, const executable_step& s, std::span<value> inputs,
                           std::span<value> outputs, worker& here) {
   late_preparation late;
@@ -101,7 +111,7 @@ completion execute_kernel(frame& f, const executable_step& s, std::span<value> i
                       .allocate_from = *f.memory,
                       .scratch = scratch ? static_cast<std::byte*>(scratch->raw()) : nullptr,
                       .thread = &here,
-                      .width = f.runtime.services().width,
+                      .width = width_of(f, s, kernel),
                       .random_seed = f.runtime.services().seed + f.number},
                      f,
                      s};
