@@ -13,7 +13,7 @@ namespace sluice {
 class firing_loop {
 public:
   /// From this cost on a firing is worth handing to another thread: waking one costs a few microseconds.
-  static constexpr float heavy_ns = 2000;
+  static constexpr float heavy_ns = 800;
 
   /// @param stepped  each firing is to be a job of its own
   firing_loop(worker& here, bool stepped) noexcept : firing_loop(here, stepped, of_thread()) {}
