@@ -377,18 +377,22 @@ void node_actor::enqueue(caf::mailbox_element_ptr message, caf::execution_unit* 
   }
   if (handle_system_message(*message, unit, false))
     return;
-  if (session && !fail_state() && content.match_elements<token>()) {
+  // Not bounce(): it tells the sender nothing but that somebody is down.
+  const auto answer = [&](caf::message reply) {
+    if (message->sender && message->mid.is_request())
+      message->sender->enqueue(caf::strong_actor_ptr{ctrl()}, message->mid.response_id(), std::move(reply),
+                               unit);
+  };
+  if (!session || fail_state())
+    answer(caf::make_message(caf::make_error(caf::sec::request_receiver_down)));
+  else if (!content.match_elements<token>())
+    answer(caf::make_message(caf::make_error(caf::sec::unexpected_message)));
+  else {
     const auto& t = content.get_as<token>(0);
     const auto refusal = session->take_token(cell_, t.frame, t.port, t.content);
-    if (!refusal.empty())
-      bounce(message, caf::make_error(caf::sec::invalid_argument, refusal));
-    else if (message->sender && message->mid.is_request())
-      message->sender->enqueue(caf::strong_actor_ptr{ctrl()}, message->mid.response_id(), caf::make_message(),
-                               unit);
-    return;
+    answer(refusal.empty() ? caf::message{}
+                           : caf::make_message(caf::make_error(caf::sec::invalid_argument, refusal)));
   }
-  bounce(message, session ? caf::make_error(caf::sec::unexpected_message)
-                          : caf::make_error(caf::sec::request_receiver_down));
 }
 
 } // namespace sluice

@@ -64,6 +64,24 @@ struct session_state {
   bool leaving = false;
   caf::error reason = caf::exit_reason::user_shutdown;
 
+  session_state() = default;
+  session_state(const session_state&) = delete;
+  session_state& operator=(const session_state&) = delete;
+  /// Whoever is owed an answer when the actor is killed gets this one.
+  ~session_state() {
+    const auto refuse = [](caf::response_promise& p) {
+      if (p.pending())
+        p.deliver(caf_error("the session's actor was killed"));
+    };
+    for (auto& [id, promise] : runs)
+      refuse(promise);
+    for (auto& [id, f] : frames) {
+      refuse(f.opened);
+      for (auto& promise : f.awaiting)
+        refuse(promise);
+    }
+  }
+
   /// True if nobody is owed an answer.
   [[nodiscard]] bool idle() const {
     return runs.empty() && std::all_of(frames.begin(), frames.end(),
@@ -107,24 +125,28 @@ caf::behavior session_behavior(caf::stateful_actor<session_state>* self,
       self->quit(self->state.reason);
   };
   // Without this actor nobody would keep the deadlines or replace nodes: the session ends with it.
-  self->set_exit_handler([self, weak, leave_when_idle](const caf::exit_msg& message) {
+  const auto close = [weak] {
+    if (const auto core = weak.lock())
+      core->close(std::chrono::nanoseconds{0});
+  };
+  self->set_exit_handler([self, close, leave_when_idle](const caf::exit_msg& message) {
     if (!message.reason)
       return;
     self->state.leaving = true;
     self->state.reason = message.reason;
-    if (const auto core = weak.lock())
-      core->close(std::chrono::nanoseconds{0});
+    close();
     leave_when_idle();
   });
+  self->attach_functor([close](const caf::error&) { close(); }); // killed: no handler was asked
   const auto report_to_self = [me = caf::actor_cast<caf::actor>(self)](std::uint64_t id) {
     return [me, id](run_state& r) { caf::anon_send(me, finished_run{id, intrusive_ptr<run_state>{&r}}); };
   };
   return {
       [=](const run_request& request) -> caf::result<run_reply> {
-        auto promise = self->make_response_promise<run_reply>();
         const auto core = weak.lock();
         if (!core)
           return caf_error("the session is closed");
+        auto promise = self->make_response_promise<run_reply>(); // from here on, only it answers
         const auto id = ++self->state.next_id;
         self->state.runs.emplace(id, promise);
         run_options options;
@@ -134,12 +156,12 @@ caf::behavior session_behavior(caf::stateful_actor<session_state>* self,
         return promise;
       },
       [=](const open_frame& request) -> caf::result<frame_opened> {
-        auto promise = self->make_response_promise<frame_opened>();
         const auto core = weak.lock();
         if (!core)
           return caf_error("the session is closed");
         if (request.deadline.count() <= 0)
           return caf_error("a frame that is opened needs a deadline");
+        auto promise = self->make_response_promise<frame_opened>();
         const auto id = ++self->state.next_id;
         self->state.frames[id].opened = promise;
         run_options options;
@@ -153,13 +175,13 @@ caf::behavior session_behavior(caf::stateful_actor<session_state>* self,
         return promise;
       },
       [=](const await_frame& request) -> caf::result<run_reply> {
-        auto promise = self->make_response_promise<run_reply>();
         auto& frames = self->state.frames;
         const auto at = std::find_if(frames.begin(), frames.end(),
                                      [&](const auto& f) { return f.second.frame == request.frame; });
         if (at == frames.end() || request.frame == 0)
           return caf_error("frame " + std::to_string(request.frame) +
                            " is not open, or its outcome was taken");
+        auto promise = self->make_response_promise<run_reply>();
         if (!at->second.outcome) {
           at->second.awaiting.push_back(promise);
           return promise;

@@ -368,8 +368,8 @@ void session_core::on_quiescent(frame& f, worker&) noexcept {
     running_[f.slot] = nullptr;
     r->slot.reset();
     stopped_by = r->stopped_by;
-    if (!r->external.empty())
-      external_frames_.erase(f.number);
+    if (!external_frames_.empty())
+      external_frames_.erase(f.number); // also if its tokens have all come
     forget_deadline(*r);
     entrance_.give_slot(f.slot);
     next = open_next(refused);

@@ -1,5 +1,7 @@
 #include <sluice/graph/tensor.hpp>
 
+#include <sluice/graph/tensor_block.hpp>
+
 #include <memory>
 #include <new>
 
@@ -45,16 +47,20 @@ void tensor::destroy() const noexcept {
   from->deallocate(self, bytes);
 }
 
+std::size_t tensor_block_bytes(std::size_t bytes) noexcept {
+  return header_bytes + bytes;
+}
+
 intrusive_ptr<tensor> tensor::make(element_type type, const sluice::shape& shape, memory& from) {
   return make_laid_out(type, shape, layout::plain, bytes_of(type, shape), from);
 }
 
 intrusive_ptr<tensor> tensor::make_laid_out(element_type type, const sluice::shape& shape, sluice::layout l,
                                             std::size_t bytes, memory& from) {
-  auto* block = static_cast<std::byte*>(from.allocate(header_bytes + bytes));
+  auto* block = static_cast<std::byte*>(from.allocate(tensor_block_bytes(bytes)));
   auto* t = new (block) tensor{type, shape, l, bytes, block + header_bytes};
   t->memory_ = &from;
-  t->block_bytes_ = header_bytes + bytes;
+  t->block_bytes_ = tensor_block_bytes(bytes);
   if (type == element_type::string)
     std::uninitialized_default_construct_n(static_cast<std::string*>(t->data_), shape.elements());
   return t;

@@ -1,5 +1,6 @@
 #include <sluice/scheduler/plan.hpp>
 
+#include <sluice/graph/tensor_block.hpp>
 #include <sluice/scheduler/control_flow.hpp>
 #include <sluice/scheduler/evaluate.hpp>
 
@@ -264,7 +265,9 @@ private:
       const auto& n = graph_.at(step.node);
       step.routes.resize(n.outputs.size());
       for (const auto& t : step.output_types)
-        made_->bytes += t.bytes().value_or(0);
+        made_->bytes += tensor_block_bytes(t.bytes().value_or(0));
+      if (step.kernel && step.kernel->traits().scratch_bytes > 0)
+        made_->bytes += tensor_block_bytes(step.kernel->traits().scratch_bytes);
       for (std::uint32_t port = 0; port < n.inputs.size(); ++port) {
         const auto e = n.inputs[port];
         if (e == no_edge || !known_[e].empty())

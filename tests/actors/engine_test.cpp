@@ -3,6 +3,7 @@
 
 #include <sluice/actors/handles.hpp>
 #include <sluice/actors/session_core.hpp>
+#include <sluice/graph/tensor_block.hpp>
 
 #include <caf/all.hpp>
 
@@ -23,7 +24,7 @@ auto has_code(errc code, std::string part = {}) {
   };
 }
 
-constexpr std::size_t row_bytes = 1000 * sizeof(float);
+const std::size_t row_bytes = tensor_block_bytes(1000 * sizeof(float));
 
 /// y = x + x over 1,000 floats: one result in Sluice's memory.
 std::shared_ptr<const graph> doubling(const engine& e) {

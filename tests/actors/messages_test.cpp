@@ -77,12 +77,13 @@ template <class Request>
 std::string refusal(caf::scoped_actor& self, const caf::actor& to, Request r) {
   std::string text;
   self->request(to, patience, std::move(r))
-      .receive([&](const caf::message&) { text = "(accepted)"; },
+      .receive([&] { text = "(accepted)"; },
                [&](const caf::error& why) { text = self->system().render(why); });
   return text;
 }
 
 bool contains(const std::string& text, const std::string& part) {
+  BOOST_TEST_MESSAGE(text);
   return text.find(part) != std::string::npos;
 }
 
@@ -133,7 +134,7 @@ BOOST_FIXTURE_TEST_CASE(tokens_that_do_not_fit_are_answered_with_an_error_and_ch
   BOOST_TEST(contains(refusal(self, b, token{frame, 0, tensor::of_scalar<std::int64_t>(1)}), "float32"));
   BOOST_TEST(contains(refusal(self, b, token{frame, 0, {}}), "float32"));
   BOOST_TEST(contains(refusal(self, b, 42), "unexpected"));
-  BOOST_TEST(!contains(refusal(self, b, token{frame, 0, number(2)}), "error")); // fits: answered, too
+  BOOST_TEST(refusal(self, b, token{frame, 0, number(2)}) == "(accepted)");
   BOOST_TEST(y_of(ask<run_reply>(self, session, await_frame{frame})) == 12);
   BOOST_TEST(contains(refusal(self, b, token{frame, 0, number(3)}), "takes no tokens")); // late
   BOOST_TEST(contains(refusal(self, session, await_frame{frame}), "not open"));

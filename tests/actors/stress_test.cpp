@@ -127,6 +127,7 @@ BOOST_AUTO_TEST_CASE(many_callers_cancel_and_stop_at_random) {
   engine e;
   const branching_graph graph{e, std::make_shared<node_hook>()};
   auto s = e.load(graph.model, {.window = 4, .queue_limit = 2});
+  const auto weights = s.memory_in_use();
   static_cast<void>(s.run({{"x", 1.f}}));
   std::atomic<int> outcomes = 0;
   {
@@ -152,7 +153,7 @@ BOOST_AUTO_TEST_CASE(many_callers_cancel_and_stop_at_random) {
   BOOST_TEST(outcomes == 4 * rounds);
   s.close();
   BOOST_TEST(s.core()->at_rest());
-  BOOST_TEST(s.memory_in_use() == 0u);
+  BOOST_TEST(s.memory_in_use() == weights);
 }
 
 BOOST_AUTO_TEST_CASE(sessions_come_and_go_with_runs_in_flight) {
