@@ -16,6 +16,12 @@ struct deferred_frames {
   bool guest = false;
 };
 
+/// Starts a frame on another thread. It may be over, and its session and pool gone, before submit() returns.
+void queue(frame& f) {
+  const auto threads = f.runtime.services().threads;
+  threads->submit(f);
+}
+
 deferred_frames& deferred() noexcept {
   static thread_local deferred_frames d;
   return d;
@@ -46,10 +52,10 @@ next_frames::turn::~turn() {
     auto* const mine = d.frames.back();
     d.frames.pop_back();
     for (auto* f : d.frames)
-      f->runtime.services().threads->submit(*f);
+      queue(*f);
     d.frames.clear();
     if (in_a_row == most_in_a_row)
-      mine->runtime.services().threads->submit(*mine);
+      queue(*mine);
     else
       mine->start(here_);
   }

@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(different_seeds_interleave_frames_differently) {
     fixture f{seed};
     std::string order;
     *f.hook = [&](const std::string& node) { order += node + ' '; };
-    static_cast<void>(f.start(4));
+    const auto runs = f.start(4);
     f.e.settle();
     orders.insert(order);
   }
