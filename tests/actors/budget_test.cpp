@@ -5,10 +5,13 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <barrier>
 #include <condition_variable>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <sstream>
 #include <sys/resource.h>
 #include <thread>
@@ -27,20 +30,78 @@ struct budget_of_two {
   const unsigned old_budget;
 };
 
-/// A graph of two branches that can both use several threads, and meet.
+/// Fills a tensor with one number.
+value filled(const shape& s, float x) {
+  auto t = tensor::make(element_type::float32, s);
+  for (auto& element : t->data<float>())
+    element = x;
+  return t;
+}
+
+constexpr std::int64_t extent = 48;
+
+/// A graph of two branches that can both use several threads, and meet: products of matrices, and, where the
+/// build has it, a convolution that oneDNN computes.
 std::shared_ptr<const graph> two_heavy_branches(const engine& e) {
   auto g = e.builder();
-  const auto x = g.placeholder<float>("x", {96, 96});
-  const auto branch = [&](const std::string& name) {
-    auto y = x;
-    for (int i = 0; i < 2; ++i)
-      y = g.relu(g.matmul(y, x, name + "/product" + std::to_string(i)), name + "/relu" + std::to_string(i));
-    return y;
-  };
-  const auto left = branch("left");
-  g.output("y", g.add(left, branch("right"), "sum"));
+  const auto x = g.placeholder<float>("x", {1, 32, extent, extent});
+  auto left = x;
+  for (const auto* name : {"first", "second"})
+    left = g.relu(g.matmul(left, x, name));
+  auto right = g.relu(x);
+  try {
+    const auto weights = g.constant("weights", filled({32, 32, 3, 3}, 0.01f));
+    right = g.op("Conv", {right, weights}, {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}, "conv");
+  } catch (const error&) {
+    right = g.matmul(right, x); // a build without convolutions
+  }
+  g.output("y", g.add(left, right, "sum"));
   return g.build("heavy");
 }
+
+/// What the threads of this process do, looked at again and again while it lives.
+class thread_sampler {
+public:
+  /// @param ignored  threads of this name are not counted
+  explicit thread_sampler(std::string ignored)
+    : ignored_(std::move(ignored)), sampler_([this](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+          look();
+          std::this_thread::yield();
+        }
+      }) {}
+
+  /// The most that ran at once, this class's own thread and the first one left out.
+  [[nodiscard]] int most_running() {
+    sampler_.request_stop();
+    sampler_.join();
+    return most_running_;
+  }
+
+private:
+  void look() {
+    int running = 0;
+    for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {
+      std::ifstream stat{task.path() / "stat"};
+      std::string text;
+      std::getline(stat, text); // nothing, if the thread has just ended
+      const auto open = text.find('(');
+      const auto close = text.rfind(')');
+      const auto id = task.path().filename();
+      if (close == std::string::npos || id == std::to_string(gettid()) || id == std::to_string(getpid()))
+        continue;
+      const auto name = text.substr(open + 1, close - open - 1);
+      if (name == ignored_)
+        continue;
+      running += text[close + 2] == 'R' ? 1 : 0;
+    }
+    most_running_ = std::max(most_running_, running);
+  }
+
+  const std::string ignored_;
+  int most_running_ = 0;
+  std::jthread sampler_;
+};
 
 std::chrono::microseconds cpu_time() {
   rusage used{};
@@ -74,25 +135,31 @@ BOOST_FIXTURE_TEST_SUITE(budget_test, budget_of_two)
 BOOST_AUTO_TEST_CASE(sixty_four_callers_never_have_more_threads_compute_than_the_budget_says) {
   engine e;
   auto s = e.load(two_heavy_branches(e));
-  const auto x = [] {
-    auto t = tensor::make(element_type::float32, {96, 96});
-    for (auto& v : t->data<float>())
-      v = 0.01f;
-    return value{std::move(t)};
-  }();
+  const auto x = filled({1, 32, extent, extent}, 0.01f);
   const auto expected = s.run({{"x", x}})["y"].tensor().data<float>()[0];
   cpu_threads::process().reset_peak();
   std::atomic<int> right = 0;
+  // A caller that wakes up to find its result there is runnable for a moment; what computes in its place is
+  // counted by the budget.
+  std::optional<thread_sampler> sampler;
   {
+    std::barrier named{65};
     std::vector<std::jthread> callers;
     for (int t = 0; t < 64; ++t)
       callers.emplace_back([&] {
+        pthread_setname_np(pthread_self(), "caller");
+        named.arrive_and_wait();
+        named.arrive_and_wait();
         for (int i = 0; i < 10; ++i)
           right += s.run({{"x", x}})["y"].tensor().data<float>()[0] == expected ? 1 : 0;
       });
+    named.arrive_and_wait();
+    sampler.emplace("caller");
+    named.arrive_and_wait();
   }
   BOOST_TEST(right == 640);
   BOOST_TEST(cpu_threads::process().peak_active() <= 2u);
+  BOOST_TEST(sampler->most_running() <= 2);
   BOOST_TEST(s.core()->at_rest());
 }
 
