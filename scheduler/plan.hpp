@@ -77,7 +77,7 @@ struct plan {
   std::vector<std::uint32_t> sources;                     ///< steps without dynamic inputs
   std::vector<direct_result> direct;
   std::vector<std::uint32_t> step_of; ///< by node; no_step where the plan leaves the node out
-  std::size_t bytes = 0;              ///< sum of what all values and scratch spaces take, as far as inferred: a first frame's lease
+  std::size_t bytes = 0; ///< of all values and scratch spaces, as far as inferred: a first frame's lease
   static constexpr std::uint32_t no_step = ~std::uint32_t{0};
 };
 

@@ -40,7 +40,8 @@ struct dataflow_shape {
 
 /// `rows` times: one node to `width` nodes, and these to the next one.
 [[nodiscard]] inline dataflow_shape diamonds(std::size_t width, std::size_t rows) {
-  dataflow_shape s{.name = "diamond" + std::to_string(width) + (rows > 1 ? "x" + std::to_string(rows) : ""), .nodes = {}};
+  dataflow_shape s{.name = "diamond" + std::to_string(width) + (rows > 1 ? "x" + std::to_string(rows) : ""),
+                   .nodes = {}};
   auto from = s.add();
   for (std::size_t r = 0; r < rows; ++r) {
     const auto first = s.nodes.size();

@@ -11,6 +11,7 @@
 #include <exception>
 #include <fstream>
 #include <future>
+#include <iomanip>
 #include <iostream>
 #include <memory>
 #include <unistd.h>
@@ -51,8 +52,8 @@ std::unique_ptr<demo::speech_half> open_speech(sluice::engine& engine, const arg
       return {};
     }
   auto half = std::make_unique<demo::speech_half>(engine, model, sound);
-  std::cout << "speech: " << sound.string() << ", " << half->seconds() << " s, through " << model.string()
-            << '\n';
+  std::cout << "speech: " << sound.string() << ", " << std::setprecision(3) << half->seconds()
+            << " s, through " << model.string() << '\n';
   return half;
 }
 
