@@ -32,6 +32,10 @@ elseif(SLUICE_SANITIZER STREQUAL "thread")
 elseif(SLUICE_SANITIZER)
   message(FATAL_ERROR "SLUICE_SANITIZER is '${SLUICE_SANITIZER}': say address, thread or nothing")
 endif()
+if(SLUICE_SANITIZER)
+  # With the sanitizers' code in between, g++ 12 takes std::optional's storage for uninitialised.
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+endif()
 
 # Adds sources to `target` once for each level of the x86-64 instruction set (devices/cpu_level.hpp). They see
 # SLUICE_LEVEL (v2, v3 or v4) as the namespace to define everything in, and must be raw loops over pointers
