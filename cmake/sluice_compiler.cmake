@@ -26,17 +26,14 @@ if(SLUICE_SANITIZER STREQUAL "address")
   add_link_options(-fsanitize=address,undefined)
   add_compile_definitions(SLUICE_ASAN)
 elseif(SLUICE_SANITIZER STREQUAL "thread")
-  add_compile_options(-O1 -fsanitize=thread -fno-omit-frame-pointer)
+  # With the sanitizer's code in between, g++ 12 takes std::optional's storage for uninitialised.
+  add_compile_options(-O1 -fsanitize=thread -fno-omit-frame-pointer
+                      $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=thread)
   add_compile_definitions(SLUICE_TSAN)
 elseif(SLUICE_SANITIZER)
   message(FATAL_ERROR "SLUICE_SANITIZER is '${SLUICE_SANITIZER}': say address, thread or nothing")
 endif()
-if(SLUICE_SANITIZER)
-  # With the sanitizers' code in between, g++ 12 takes std::optional's storage for uninitialised.
-  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-endif()
-
 # Adds sources to `target` once for each level of the x86-64 instruction set (devices/cpu_level.hpp). They see
 # SLUICE_LEVEL (v2, v3 or v4) as the namespace to define everything in, and must be raw loops over pointers
 # with internal linkage: an inline function of the standard library or Eigen that is compiled here for AVX
