@@ -81,8 +81,8 @@ value tensor::rows(const value& whole, std::int64_t first, std::int64_t count) {
   if (t.layout_ != layout::plain || t.shape_.rank() == 0)
     throw error{errc::invalid_argument, describe(whole) + " has no rows to slice"};
   if (first < 0 || count < 0 || first > t.shape_[0] || count > t.shape_[0] - first)
-    throw error{errc::invalid_argument, "rows " + std::to_string(first) + " to " +
-                                            std::to_string(first + count) + " are not in " + describe(whole)};
+    throw error{errc::invalid_argument, std::to_string(count) + " rows from row " + std::to_string(first) +
+                                            " on are not in " + describe(whole)};
   const auto s = t.shape_.with(0, count);
   const auto row = bytes_of(t.type_, t.shape_.with(0, 1));
   intrusive_ptr<tensor> view{
