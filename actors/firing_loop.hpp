@@ -12,7 +12,8 @@ namespace sluice {
 /// keeps one and offers the others to idle threads before it starts. Lives on the stack; loops nest.
 class firing_loop {
 public:
-  /// From this cost on a firing is worth handing to another thread: waking one costs a few microseconds.
+  /// From this cost on a firing is worth offering to another thread: one that is awake takes it within a
+  /// microsecond.
   static constexpr float heavy_ns = 800;
 
   /// @param stepped  each firing is to be a job of its own
@@ -56,7 +57,7 @@ private:
   lists& lists_;
   const std::size_t cheap_base_;
   const std::size_t heavy_base_;
-  item next_; // the newest cheap one, not in the list yet: in a chain it never gets there
+  item next_; // the newest, not in the list yet: in a chain it never gets there
 };
 
 /// Frames that a finished frame has made room for, started by the thread that finished it, one after another,
@@ -68,7 +69,7 @@ public:
   static void start_later(frame& f, executor& threads);
 
   /// A job of the runtime: at its end the thread starts what was put off, one frame itself, the others
-  /// offered.
+  /// queued.
   class turn {
   public:
     explicit turn(worker& here) noexcept;

@@ -27,6 +27,13 @@ executable_step::kind kind_of(const graph::node& n) {
   return kind::kernel;
 }
 
+/// False if a kernel would have to guess the types of what it makes: inference at firing tells.
+bool types_known(const plan_step& planned) {
+  return std::all_of(planned.output_types.begin(), planned.output_types.end(), [](const value_type& t) {
+    return t.is_tensor() ? t.element() != element_type::undefined : t.known();
+  });
+}
+
 /// What the routes of one value become.
 void append_routes(std::vector<executable_route>& to, const std::vector<plan_step::route>& routes,
                    std::uint16_t output, const std::vector<executable_step>& steps) {
@@ -92,7 +99,7 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
     const auto& planned = compiled.steps[i];
     auto& cell = cells_[planned.node];
     s.cell = &cell;
-    s.kernel = planned.kernel.get();
+    s.kernel = types_known(planned) ? planned.kernel.get() : nullptr;
     s.function = cell.node->function.get();
     s.state_offset = cell.state_offset;
     s.index = i;

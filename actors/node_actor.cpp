@@ -78,13 +78,6 @@ late_preparation prepare_now(const frame& f, const executable_step& s, std::span
   return made;
 }
 
-bool types_known(const executable_step& s) {
-  for (const auto& t : s.planned->output_types)
-    if (t.is_tensor() ? t.element() == element_type::undefined : !t.known())
-      return false;
-  return true;
-}
-
 /// Below this cost other threads do not join a firing: reaching them takes longer than they save.
 constexpr float wide_from_ns = 50'000;
 
@@ -98,7 +91,7 @@ unsigned width_of(const frame& f, const executable_step& s, const prepared_kerne
 completion execute_kernel(frame& f, const executable_step& s, std::span<value> inputs,
                           std::span<value> outputs, worker& here) {
   late_preparation late;
-  if (!s.kernel || !types_known(s))
+  if (!s.kernel)
     late = prepare_now(f, s, inputs);
   const auto& kernel = late.kernel ? *late.kernel : *s.kernel;
   intrusive_ptr<tensor> scratch;
