@@ -64,10 +64,13 @@ struct session_state {
   bool leaving = false;
   caf::error reason = caf::exit_reason::user_shutdown;
 
+  std::weak_ptr<session_core> core;
+
   session_state() = default;
   session_state(const session_state&) = delete;
   session_state& operator=(const session_state&) = delete;
-  /// Whoever is owed an answer when the actor is killed gets this one.
+  /// The actor ends, perhaps killed, and no handler was asked. Whoever is owed an answer gets this one, and
+  /// the session ends with it: nobody else would keep the deadlines or replace nodes. Only then others hear.
   ~session_state() {
     const auto refuse = [](caf::response_promise& p) {
       if (p.pending())
@@ -80,6 +83,12 @@ struct session_state {
       for (auto& promise : f.awaiting)
         refuse(promise);
     }
+    close();
+  }
+
+  void close() const {
+    if (const auto session = core.lock())
+      session->close(std::chrono::nanoseconds{0});
   }
 
   /// True if nobody is owed an answer.
@@ -113,6 +122,7 @@ void answer(caf::response_promise& to, run_state& r, const caf::node_id& here) {
 caf::behavior session_behavior(caf::stateful_actor<session_state>* self,
                                const std::weak_ptr<session_core>& weak,
                                const std::vector<caf::actor>& nodes) {
+  self->state.core = weak;
   for (const auto& n : nodes)
     self->monitor(n);
   self->set_down_handler([weak](caf::down_msg& down) {
@@ -124,20 +134,14 @@ caf::behavior session_behavior(caf::stateful_actor<session_state>* self,
     if (self->state.leaving && self->state.idle())
       self->quit(self->state.reason);
   };
-  // Without this actor nobody would keep the deadlines or replace nodes: the session ends with it.
-  const auto close = [weak] {
-    if (const auto core = weak.lock())
-      core->close(std::chrono::nanoseconds{0});
-  };
-  self->set_exit_handler([self, close, leave_when_idle](const caf::exit_msg& message) {
+  self->set_exit_handler([self, leave_when_idle](const caf::exit_msg& message) {
     if (!message.reason)
       return;
     self->state.leaving = true;
     self->state.reason = message.reason;
-    close();
+    self->state.close();
     leave_when_idle();
   });
-  self->attach_functor([close](const caf::error&) { close(); }); // killed: no handler was asked
   const auto report_to_self = [me = caf::actor_cast<caf::actor>(self)](std::uint64_t id) {
     return [me, id](run_state& r) { caf::anon_send(me, finished_run{id, intrusive_ptr<run_state>{&r}}); };
   };
