@@ -14,10 +14,10 @@ namespace sluice {
 struct node_cell;
 struct executable_step;
 
-/// Where an output goes: into an input of `step`, or, if that is null, into the frame's result number `port`.
+/// Where an output goes: into an input of `step`, or, if that is null, into a result of the frame.
 struct executable_route {
   const executable_step* step;
-  std::uint32_t port;
+  std::uint32_t place;  ///< of the input in a slot, in bytes; or the number of the result
   std::uint16_t output; ///< of the step that it comes from
   std::uint16_t group;  ///< in the first route of an output: how many routes it has; 0 in the others
 };
@@ -45,6 +45,7 @@ struct alignas(64) executable_step {
   std::uint16_t outputs = 0;
   kind what = kind::kernel;
   bool has_constants = false;
+  bool simple = false; ///< a pure function with one output and no constants
 };
 
 /// A plan bound to the nodes of a runtime. Immutable, but for what is learned from running it.
@@ -59,7 +60,15 @@ struct executable_plan {
   std::vector<std::vector<executable_route>> feed_routes;                  ///< by fed edge
   std::vector<node_cell*> absent_stateful;                      ///< nodes with state that the plan leaves out
   std::shared_ptr<const std::vector<std::string>> result_names; ///< as they were asked for
-  mutable std::atomic<std::size_t> high_water = 0; ///< bytes that a frame has needed at most; 0: none has run
+  /// Bytes that a frame has needed at most; until one has run, what is inferred from the shapes.
+  [[nodiscard]] std::size_t frame_bytes() const noexcept {
+    const auto known = high_water.load(std::memory_order_relaxed);
+    return known == no_frame_yet ? source->bytes : known;
+  }
+  void note_frame_bytes(std::size_t peak) const noexcept;
+
+  static constexpr auto no_frame_yet = static_cast<std::size_t>(-1);
+  mutable std::atomic<std::size_t> high_water = no_frame_yet;
 };
 
 } // namespace sluice

@@ -8,25 +8,20 @@
 
 namespace sluice {
 
-/// Firings that are ready on this thread. Cheap ones run at once, newest first; of heavy ones the thread
-/// keeps one and offers the others to idle threads before it starts. Lives on the stack; loops nest.
+/// Firings of a frame that are ready on this thread. Cheap ones run at once, newest first; of heavy ones the
+/// thread keeps one and offers the others to idle threads before it starts. Lives on the stack; loops nest.
 class firing_loop {
 public:
   /// From this cost on a firing is worth offering to another thread: one that is awake takes it within a
   /// microsecond.
   static constexpr float heavy_ns = 800;
 
-  /// @param stepped  each firing is to be a job of its own
-  firing_loop(worker& here, bool stepped) noexcept : firing_loop(here, stepped, of_thread()) {}
+  firing_loop(worker& here, frame& f) noexcept : firing_loop(here, f, of_thread()) {}
   firing_loop(const firing_loop&) = delete;
   firing_loop& operator=(const firing_loop&) = delete;
 
   /// A firing that has all its inputs.
-  void ready(frame& f, const executable_step& s) {
-    if (next_.step)
-      lists_.cheap.push_back(next_);
-    next_ = {&f, &s};
-  }
+  void ready(const executable_step& s) { lists_.ready.push_back(&s); }
 
   /// Fires until nothing is left on this thread.
   void drain() noexcept;
@@ -36,28 +31,23 @@ public:
   [[nodiscard]] bool samples() noexcept { return (++lists_.firings & 63u) == 0; }
 
 private:
-  struct item {
-    frame* owner = nullptr;
-    const executable_step* step = nullptr;
-  };
   struct lists {
-    std::vector<item> cheap; // not looked at yet, or cheap
-    std::vector<item> heavy;
+    std::vector<const executable_step*> ready;
+    std::vector<const executable_step*> heavy; // taken from those
     std::uint32_t firings = 0;
   };
 
-  firing_loop(worker& here, bool stepped, lists& l) noexcept
-    : here_(here), stepped_(stepped), lists_(l), cheap_base_(l.cheap.size()), heavy_base_(l.heavy.size()) {}
+  firing_loop(worker& here, frame& f, lists& l) noexcept
+    : here_(here), frame_(f), lists_(l), ready_base_(l.ready.size()), heavy_base_(l.heavy.size()) {}
 
   static lists& of_thread() noexcept;
-  void offer(item i);
+  void offer(const executable_step& s);
 
   worker& here_;
-  const bool stepped_;
-  lists& lists_;
-  const std::size_t cheap_base_;
+  frame& frame_;
+  lists& lists_; // of the thread: this loop's part is what comes after the bases
+  const std::size_t ready_base_;
   const std::size_t heavy_base_;
-  item next_; // the newest, not in the list yet: in a chain it never gets there
 };
 
 /// Frames that a finished frame has made room for, started by the thread that finished it, one after another,

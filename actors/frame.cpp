@@ -12,9 +12,9 @@ namespace sluice {
 void firing_state::run(worker& here) noexcept {
   const next_frames::turn turn{here};
   {
-    firing_loop loop{here, owner.runtime.services().stepped};
+    firing_loop loop{here, owner};
     const auto& s = owner.step_of(cell);
-    cell.actor.load(std::memory_order_acquire)->fire(owner, s, loop);
+    cell.actor.load(std::memory_order_acquire)->fire(owner, s, loop, loop.samples());
     loop.drain();
   }
   owner.release(here);
@@ -56,7 +56,7 @@ void frame::open(std::shared_ptr<const executable_plan> p, std::vector<value> gi
   feeds = std::move(given);
   plan = std::move(p);
   results.resize(plan->source->fetch.size());
-  marks.store(healthy, std::memory_order_relaxed);
+  marks.store(trace || runtime.services().stepped ? watched : healthy, std::memory_order_relaxed);
   first_failed.store(nothing_failed, std::memory_order_relaxed);
   failure = nullptr;
   activities.store(1, std::memory_order_relaxed);
@@ -87,7 +87,7 @@ void frame::start(worker& here) noexcept {
 }
 
 void frame::start_only(worker& here) noexcept {
-  firing_loop loop{here, runtime.services().stepped};
+  firing_loop loop{here, *this};
   const auto& compiled = *plan->source;
   for (const auto& direct : compiled.direct)
     if (direct.fed == no_edge)
@@ -101,7 +101,7 @@ void frame::start_only(worker& here) noexcept {
     send(*this, plan->feed_routes[i], {&feeds[i], 1}, loop);
   }
   for (const auto s : compiled.sources)
-    loop.ready(*this, plan->steps[s]);
+    loop.ready(plan->steps[s]);
   loop.drain();
 }
 

@@ -35,6 +35,9 @@ struct firing_state final : job {
 
   void run(worker& here) noexcept override; ///< fires: for a firing that was offered to other threads
   [[nodiscard]] value* inputs() noexcept { return reinterpret_cast<value*>(this + 1); }
+  /// Where, in a slot, the input `port` of the state at `state_offset` lies, in bytes.
+  [[nodiscard]] static constexpr std::uint32_t place_of_input(std::uint32_t state_offset,
+                                                              std::uint32_t port) noexcept;
 
   frame& owner;
   node_cell& cell;
@@ -43,6 +46,11 @@ struct firing_state final : job {
   bool has_turn = false; ///< of a node with state: the turn was given while the firing waited
 };
 
+constexpr std::uint32_t firing_state::place_of_input(std::uint32_t state_offset,
+                                                     std::uint32_t port) noexcept {
+  return state_offset + static_cast<std::uint32_t>(sizeof(firing_state) + port * sizeof(value));
+}
+
 /// One run of a graph, in one slot of its window.
 ///
 /// It counts its activities: jobs queued or running, kernels pending, tokens expected from outside. At zero
@@ -50,11 +58,13 @@ struct firing_state final : job {
 ///
 /// As a job it starts the frame.
 struct frame final : job {
-  /// Why firings skip their kernels and pass empty values on.
-  enum poison : std::uint32_t {
+  /// What firings have to look at. The first two are poison: kernels are skipped and empty values passed on.
+  enum mark : std::uint32_t {
     healthy = 0,
     failed = 1,  ///< a node failed: those after it skip
     stopped = 2, ///< cancelled or late: all skip
+    watched = 4, ///< firings are traced, or each is a job of its own
+    bereaved = 8 ///< a node of the session was killed
   };
   static constexpr auto nothing_failed = std::numeric_limits<std::uint32_t>::max();
 
@@ -84,16 +94,21 @@ struct frame final : job {
   /// Marks the frame failed by step `index`; the topologically first failure counts.
   void fail(std::uint32_t index, std::exception_ptr why) noexcept;
   void stop() noexcept { marks.fetch_or(stopped, std::memory_order_relaxed); }
+  /// A node was killed; released, so that who sees the mark sees which.
+  void bereave() noexcept { marks.fetch_or(bereaved, std::memory_order_release); }
 
-  [[nodiscard]] bool poisoned() const noexcept {
-    return (marks.load(std::memory_order_relaxed) | root->marks.load(std::memory_order_relaxed)) != healthy;
+  [[nodiscard]] std::uint32_t all_marks() const noexcept {
+    return marks.load(std::memory_order_acquire) | root->marks.load(std::memory_order_acquire);
   }
+  [[nodiscard]] bool poisoned() const noexcept { return (all_marks() & (failed | stopped)) != 0; }
   /// Whether step `s` skips its kernel; asked only if poisoned().
   [[nodiscard]] bool skips(const executable_step& s, std::span<const value> inputs) const noexcept;
 
   [[nodiscard]] firing_state& state(std::uint32_t offset) noexcept {
     return *reinterpret_cast<firing_state*>(block.get() + offset);
   }
+  /// Fills an input, which is empty until then.
+  void put(std::uint32_t place, value v) noexcept { new (block.get() + place) value{std::move(v)}; }
   /// The step of `cell` in the frame's plan.
   [[nodiscard]] const executable_step& step_of(const node_cell& cell) const noexcept;
 

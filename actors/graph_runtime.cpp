@@ -39,7 +39,11 @@ void append_routes(std::vector<executable_route>& to, const std::vector<plan_ste
                    std::uint16_t output, const std::vector<executable_step>& steps) {
   auto group = static_cast<std::uint16_t>(routes.size());
   for (const auto& r : routes) {
-    to.push_back({r.step == plan_step::to_result ? nullptr : &steps[r.step], r.port, output, group});
+    if (r.step == plan_step::to_result)
+      to.push_back({nullptr, r.port, output, group});
+    else
+      to.push_back(
+          {&steps[r.step], firing_state::place_of_input(steps[r.step].state_offset, r.port), output, group});
     group = 0;
   }
 }
@@ -93,7 +97,9 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
   for (const auto& planned : compiled.steps)
     for (const auto& r : planned.routes)
       route_count += r.size();
-  made->routes.reserve(route_count); // spans point into it
+  made->routes.reserve(route_count);                     // spans point into it
+  for (std::uint32_t i = 0; i < made->steps.size(); ++i) // routes lead to later steps
+    made->steps[i].state_offset = cells_[compiled.steps[i].node].state_offset;
   for (std::uint32_t i = 0; i < made->steps.size(); ++i) {
     auto& s = made->steps[i];
     const auto& planned = compiled.steps[i];
@@ -101,7 +107,6 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
     s.cell = &cell;
     s.kernel = types_known(planned) ? planned.kernel.get() : nullptr;
     s.function = cell.node->function.get();
-    s.state_offset = cell.state_offset;
     s.index = i;
     s.dynamic_inputs = planned.dynamic_inputs;
     s.inputs = static_cast<std::uint16_t>(cell.node->inputs.size());
@@ -109,6 +114,7 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
     s.what = kind_of(*cell.node);
     s.planned = &planned;
     s.has_constants = !planned.constants.empty();
+    s.simple = s.what == executable_step::kind::pure_function && s.outputs == 1 && !s.has_constants;
     for (std::size_t b = 0; b < planned.bodies.size(); ++b)
       made->bodies[i].push_back(planned.bodies[b] ? cell.bodies[b]->bind(planned.bodies[b]) : nullptr);
     if (planned.estimated_ns && cell.cost_ns.load(std::memory_order_relaxed) < 0)
@@ -125,6 +131,13 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
     if (cell.order && compiled.step_of[cell.index] == plan::no_step)
       made->absent_stateful.push_back(&cell);
   return made;
+}
+
+void executable_plan::note_frame_bytes(std::size_t peak) const noexcept {
+  for (auto seen = high_water.load(std::memory_order_relaxed);
+       (seen == no_frame_yet || seen < peak) &&
+       !high_water.compare_exchange_weak(seen, peak, std::memory_order_relaxed);) {
+  }
 }
 
 bool executable_plan::forks() const noexcept {

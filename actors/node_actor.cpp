@@ -13,6 +13,7 @@
 #include <caf/system_messages.hpp>
 
 #include <algorithm>
+#include <bit>
 
 namespace sluice {
 
@@ -141,6 +142,21 @@ completion execute(frame& f, const executable_step& s, std::span<value> inputs, 
   return completion::done;
 }
 
+/// Empties the inputs; one that arrived several times in a row is given back at once.
+[[gnu::always_inline]] inline void give_back(std::span<value> inputs) noexcept {
+  for (std::size_t i = 0; i < inputs.size();) {
+    const auto* const body = inputs[i++].release();
+    if (!body)
+      continue;
+    std::uint32_t references = 1;
+    for (; i < inputs.size() && inputs[i].body() == body; ++i) {
+      static_cast<void>(inputs[i].release());
+      ++references;
+    }
+    body->drop_references(references);
+  }
+}
+
 /// Empties the inputs that arrive; puts back the constants that the kernel took or worked on.
 void reset_dynamic_inputs(const executable_step& s, value* inputs) {
   const auto& constants = s.planned->constants;
@@ -223,71 +239,47 @@ void check_firing(const frame& f, const executable_step& s, std::span<const valu
     }
 }
 
-void firing_loop::offer(item i) {
-  i.owner->share();
-  i.owner->activities.fetch_add(1,
-                                std::memory_order_relaxed); // this thread's own keeps the frame from ending
-  here_.offer(i.owner->state(i.step->state_offset));
-}
-
-void firing_loop::drain() noexcept {
-  for (;;) {
-    while (next_.step) {
-      const auto i = std::exchange(next_, {});
-      auto& cell = *i.step->cell;
-      if (stepped_)
-        offer(i);
-      else if (cell.cost_ns.load(std::memory_order_relaxed) >= heavy_ns)
-        lists_.heavy.push_back(i);
-      else
-        cell.actor.load(std::memory_order_acquire)->fire(*i.owner, *i.step, *this);
-    }
-    if (lists_.cheap.size() > cheap_base_) {
-      next_ = lists_.cheap.back();
-      lists_.cheap.pop_back();
-      continue;
-    }
-    if (lists_.heavy.size() == heavy_base_)
-      return;
-    const auto kept = lists_.heavy[heavy_base_];
-    for (auto i = heavy_base_ + 1; i < lists_.heavy.size(); ++i)
-      offer(lists_.heavy[i]);
-    lists_.heavy.resize(heavy_base_);
-    kept.step->cell->actor.load(std::memory_order_acquire)->fire(*kept.owner, *kept.step, *this);
-  }
-}
-
-[[gnu::always_inline]] inline void node_actor::arrive(frame& f, const executable_step& s, std::uint32_t port,
-                                                      value v, firing_loop& loop) {
-  auto& state = f.state(s.state_offset);
-  state.inputs()[port] = std::move(v);
+template <class Ready>
+[[gnu::always_inline]] inline void node_actor::arrive(frame& f, const executable_step& s, std::uint32_t place,
+                                                      value v, Ready& ready) {
+  f.put(place, std::move(v));
   if (s.dynamic_inputs > 1) {
-    auto count = state.arrived.load(std::memory_order_relaxed) + 1;
+    auto& arrived = f.state(s.state_offset).arrived;
+    auto count = arrived.load(std::memory_order_relaxed) + 1;
     if (!f.shared)
-      state.arrived.store(count, std::memory_order_relaxed);
+      arrived.store(count, std::memory_order_relaxed);
     else // Releases the input just stored, and acquires all others for whoever completes the count.
-      count = state.arrived.fetch_add(1, std::memory_order_acq_rel) + 1;
+      count = arrived.fetch_add(1, std::memory_order_acq_rel) + 1;
     if (count != s.dynamic_inputs)
       return;
     // The next arrival here is in another frame of this slot, ordered after this one by its quiescence.
-    state.arrived.store(0, std::memory_order_relaxed);
+    arrived.store(0, std::memory_order_relaxed);
   }
-  loop.ready(f, s);
+  ready(s);
+}
+
+template <class Ready>
+[[gnu::always_inline]] inline void node_actor::send_to_all(frame& f, std::span<const executable_route> routes,
+                                                           const value_body* body, Ready& ready) noexcept {
+  if (body && routes.size() != 1) {
+    if (routes.empty())
+      return body->drop_references(1);
+    body->add_references(static_cast<std::uint32_t>(routes.size() - 1));
+  }
+  for (const auto& r : routes)
+    if (r.step)
+      arrive(f, *r.step, r.place, value::adopt(body), ready);
+    else
+      f.results[r.place] = value::adopt(body);
 }
 
 [[gnu::always_inline]] inline void node_actor::deliver(frame& f, std::span<const executable_route> routes,
                                                        std::span<value> values, firing_loop& loop) noexcept {
-  const value_body* body = nullptr;
-  for (const auto& r : routes) {
-    if (r.group > 0) {
-      body = values[r.output].release();
-      if (body && r.group > 1)
-        body->add_references(r.group - 1u);
-    }
-    if (r.step)
-      arrive(f, *r.step, r.port, value::adopt(body), loop);
-    else
-      f.results[r.port] = value::adopt(body);
+  const auto ready = [&loop](const executable_step& s) { loop.ready(s); };
+  while (!routes.empty()) {
+    const auto group = routes.front().group;
+    send_to_all(f, routes.first(group), values[routes.front().output].release(), ready);
+    routes = routes.subspan(group);
   }
 }
 
@@ -297,23 +289,22 @@ void firing_loop::drain() noexcept {
   if (s.has_constants)
     reset_dynamic_inputs(s, inputs);
   else
-    for (std::size_t i = 0; i < s.inputs; ++i)
-      inputs[i].reset();
+    give_back({inputs, s.inputs});
   if (s.what == executable_step::kind::stateful_function)
     pass_turn_on(s, loop.here());
   deliver(f, {s.routes, s.route_count}, outputs, loop);
 }
 
 [[gnu::always_inline]] inline void node_actor::fire_into(frame& f, const executable_step& s,
-                                                         std::span<value> outputs,
-                                                         firing_loop& loop) noexcept {
+                                                         std::span<value> outputs, firing_loop& loop,
+                                                         bool timed) noexcept {
   auto& cell = *s.cell;
   const std::span<value> inputs{f.state(s.state_offset).inputs(), s.inputs};
   if (!(f.poisoned() && f.skips(s, inputs))) {
     try {
       if (cell.killed.load(std::memory_order_acquire) > f.opened_after_kill)
         throw error{errc::node_down, "its actor was killed"};
-      const auto timed = f.trace || loop.samples() || cell.cost_ns.load(std::memory_order_relaxed) < 0;
+      timed = timed || f.trace || cell.cost_ns.load(std::memory_order_relaxed) < 0;
       const auto begin = timed ? clock::now() : clock::time_point{};
       const auto how = s.what == executable_step::kind::pure_function
                            ? call(s, inputs, outputs)
@@ -335,15 +326,84 @@ void firing_loop::drain() noexcept {
   finish(f, s, outputs, loop);
 }
 
-void node_actor::fire(frame& f, const executable_step& s, firing_loop& loop) noexcept {
+void node_actor::fire(frame& f, const executable_step& s, firing_loop& loop, bool timed) noexcept {
   if (s.what == executable_step::kind::stateful_function && !takes_turn(f, s))
     return;
   if (s.outputs == 1) {
     value output;
-    fire_into(f, s, {&output, 1}, loop);
+    fire_into(f, s, {&output, 1}, loop, timed);
   } else {
     outputs_on_stack outputs(s.outputs);
-    fire_into(f, s, {outputs.data(), outputs.size()}, loop);
+    fire_into(f, s, {outputs.data(), outputs.size()}, loop, timed);
+  }
+}
+
+template <class Ready>
+[[gnu::always_inline]] inline void node_actor::fire_simple(frame& f, const executable_step& s,
+                                                           Ready& ready) noexcept {
+  const std::span<value> inputs{f.state(s.state_offset).inputs(), s.inputs};
+  value output;
+  try {
+    s.function->call(inputs, {&output, 1});
+    if (output.empty() || f.all_marks() != frame::healthy) [[unlikely]]
+      check_firing(f, s, {&output, 1});
+  } catch (...) {
+    f.fail(s.index, named_failure(*s.cell->node, std::current_exception()));
+    output.reset();
+  }
+  give_back(inputs);
+  send_to_all(f, {s.routes, s.route_count}, output.release(), ready);
+}
+
+/// True for a cost that is known and below what is worth offering. Of floats that are not negative, those
+/// that are greater have greater bits.
+inline bool known_cheap(float ns) noexcept {
+  return std::bit_cast<std::uint32_t>(ns) < std::bit_cast<std::uint32_t>(firing_loop::heavy_ns);
+}
+
+void firing_loop::offer(const executable_step& s) {
+  frame_.share();
+  frame_.activities.fetch_add(1, std::memory_order_relaxed); // this thread's own keeps the frame from ending
+  here_.offer(frame_.state(s.state_offset));
+}
+
+void firing_loop::drain() noexcept {
+  auto& waiting = lists_.ready;
+  auto& heavy = lists_.heavy;
+  const auto stepped = frame_.runtime.services().stepped;
+  const executable_step* newest = nullptr; // not in the list: in a chain no firing ever gets there
+  const auto ready = [&](const executable_step& s) {
+    if (newest)
+      waiting.push_back(newest);
+    newest = &s;
+  };
+  for (;;) {
+    for (;;) {
+      if (!newest) {
+        if (waiting.size() == ready_base_)
+          break;
+        newest = waiting.back();
+        waiting.pop_back();
+      }
+      const auto& s = *std::exchange(newest, nullptr);
+      const auto cost = s.cell->cost_ns.load(std::memory_order_relaxed);
+      const auto timed = samples();
+      if (s.simple && !timed && known_cheap(cost) && frame_.all_marks() == frame::healthy)
+        node_actor::fire_simple(frame_, s, ready);
+      else if (stepped)
+        offer(s);
+      else if (cost >= heavy_ns)
+        heavy.push_back(&s);
+      else
+        s.cell->actor.load(std::memory_order_acquire)->fire(frame_, s, *this, timed);
+    }
+    if (heavy.size() == heavy_base_)
+      return;
+    const auto& kept = *heavy[heavy_base_];
+    for (auto i = heavy_base_ + 1; i < heavy.size(); ++i)
+      offer(*heavy[i]);
+    heavy.resize(heavy_base_);
+    kept.cell->actor.load(std::memory_order_acquire)->fire(frame_, kept, *this, samples());
   }
 }
 

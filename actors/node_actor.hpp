@@ -38,7 +38,8 @@ public:
     : monitorable_actor(config), name_(cell.node->name), cell_(cell), host_(std::move(h)) {}
 
   /// Executes the kernel for a frame and sends the outputs along their routes.
-  void fire(frame& f, const executable_step& s, firing_loop& loop) noexcept;
+  /// @param timed  its cost is to be corrected by the time it takes
+  void fire(frame& f, const executable_step& s, firing_loop& loop, bool timed) noexcept;
 
   const char* name() const override { return name_.c_str(); }
   void enqueue(caf::mailbox_element_ptr message, caf::execution_unit* unit) override;
@@ -46,6 +47,7 @@ public:
   void launch(caf::execution_unit*, bool, bool) {}
 
 private:
+  friend class firing_loop;
   friend void send(frame&, std::span<const executable_route>, std::span<value>, firing_loop&) noexcept;
   friend void finish_firing(frame&, const executable_step&, std::span<value>, firing_loop&) noexcept;
 
@@ -53,11 +55,19 @@ private:
   // whose memory would be one more to fetch, is not needed.
 
   /// An input for a frame; the last one makes the firing ready. Only on a thread that works for the frame.
-  static void arrive(frame& f, const executable_step& s, std::uint32_t port, value v, firing_loop& loop);
+  template <class Ready>
+  static void arrive(frame& f, const executable_step& s, std::uint32_t place, value v, Ready& ready);
+  /// A value, whose one reference is taken, along all of `routes`.
+  template <class Ready>
+  static void send_to_all(frame& f, std::span<const executable_route> routes, const value_body* body,
+                          Ready& ready) noexcept;
   static void deliver(frame& f, std::span<const executable_route> routes, std::span<value> values,
                       firing_loop& loop) noexcept;
-  static void fire_into(frame& f, const executable_step& s, std::span<value> outputs,
-                        firing_loop& loop) noexcept;
+  static void fire_into(frame& f, const executable_step& s, std::span<value> outputs, firing_loop& loop,
+                        bool timed) noexcept;
+  /// fire() for a simple step in a frame that has no marks.
+  template <class Ready>
+  static void fire_simple(frame& f, const executable_step& s, Ready& ready) noexcept;
   static void finish(frame& f, const executable_step& s, std::span<value> outputs,
                      firing_loop& loop) noexcept;
 

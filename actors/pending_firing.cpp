@@ -56,7 +56,7 @@ void pending_firing::run(worker& here) noexcept {
   const auto keep = std::move(keep_);
   const next_frames::turn turn{here};
   {
-    firing_loop loop{here, frame_.runtime.services().stepped};
+    firing_loop loop{here, frame_};
     if (succeeded_) {
       try {
         check_firing(frame_, step_, outputs_);

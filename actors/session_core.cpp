@@ -49,7 +49,7 @@ struct external_delivery final : job {
   void run(worker& here) noexcept override {
     const next_frames::turn turn{here};
     {
-      firing_loop loop{here, to.runtime.services().stepped};
+      firing_loop loop{here, to};
       for (const auto& direct : to.plan->source->direct)
         if (direct.fed == to.plan->source->fed[position].edge)
           to.results[direct.result] = content;
@@ -224,8 +224,7 @@ void session_core::admit(run_state& r, bool guest, const run_options* fresh) {
 frame* session_core::try_open(run_state& r) {
   if (nodes_down_ > 0 || !entrance_.slot_free())
     return nullptr;
-  const auto high = r.plan->high_water.load(std::memory_order_relaxed);
-  const auto bytes = high ? high : r.plan->source->bytes;
+  const auto bytes = r.plan->frame_bytes();
   memory_lease lease;
   auto outcome = ledger_->try_lease(bytes, memory_use::frames, lease);
   if (outcome == lease_outcome::never_fits)
@@ -260,9 +259,9 @@ frame* session_core::try_open(run_state& r) {
   f.memory = memory;
   f.number = ++frames_opened_;
   f.opened_after_kill = services_.kills.load(std::memory_order_relaxed);
+  f.trace = services_.trace.load(std::memory_order_acquire);
   // Complete before anybody else sees it: from now on it may be stopped, or be sent tokens.
   f.open(r.plan, std::move(r.feeds), nullptr, *this);
-  f.trace = services_.trace.load(std::memory_order_acquire);
   f.shared = f.shared || !r.external.empty();
   running_[slot] = &r;
   r.slot = slot;
@@ -350,9 +349,7 @@ void session_core::on_quiescent(frame& f, worker&) noexcept {
   if (f.in_burst)
     setup_.threads->end_burst();
   auto outcome = outcome_of(f, *r);
-  for (auto seen = r->plan->high_water.load(std::memory_order_relaxed), peak = f.memory->peak();
-       seen < peak && !r->plan->high_water.compare_exchange_weak(seen, peak, std::memory_order_relaxed);) {
-  }
+  r->plan->note_frame_bytes(f.memory->peak());
   f.memory->close();
   f.memory = nullptr;
 
@@ -375,9 +372,8 @@ void session_core::on_quiescent(frame& f, worker&) noexcept {
     next = open_next(refused);
     if (next)
       next_request = running_[next->slot];
-    self = busy_;
     if (entrance_.in_flight() == 0) {
-      busy_ = nullptr;
+      self = std::move(busy_);
       dead.swap(dead_actors_); // nobody calls them any more
       last = life_ == life::closed;
     }
@@ -533,9 +529,9 @@ std::string session_core::out_of_memory_text(const executable_plan& p) const {
   for (const auto& memory : frame_memories_)
     if (memory && memory->allocated() > 0)
       ++results;
-  return "a frame needs " + std::to_string(p.high_water ? p.high_water.load() : p.source->bytes) +
-         " bytes; " + std::to_string(ledger_->in_use(memory_use::held)) + " bytes in " +
-         std::to_string(results) + " results held by callers; " + setup_.device->report();
+  return "a frame needs " + std::to_string(p.frame_bytes()) + " bytes; " +
+         std::to_string(ledger_->in_use(memory_use::held)) + " bytes in " + std::to_string(results) +
+         " results held by callers; " + setup_.device->report();
 }
 
 void session_core::callback_failed(const std::string& what) noexcept {
@@ -602,6 +598,9 @@ void session_core::node_killed(node_cell& cell) noexcept {
   ++nodes_down_;
   // Released, so that a frame that is opened later, and by its number does not fail, meets the successor.
   cell.killed.store(services_.kills.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_release);
+  for (std::uint32_t slot = 0; slot < running_.size(); ++slot)
+    if (running_[slot])
+      runtime_.slot(slot).bereave();
 }
 
 void session_core::restart_node(const caf::actor_addr& dead) {

@@ -16,9 +16,9 @@ void frame_memory::open(memory_lease lease) {
 void frame_memory::close() {
   const std::lock_guard lock{mutex_};
   closed_.store(true, std::memory_order_seq_cst);
-  lease_.use_for(memory_use::held);
   const auto held = allocated_.load(std::memory_order_seq_cst);
   lease_.shrink_to(held);
+  lease_.use_for(memory_use::held);
   leased_.store(held, std::memory_order_relaxed);
 }
 

@@ -23,6 +23,8 @@ lease_outcome memory_ledger::try_lease(std::size_t bytes, memory_use use, memory
 }
 
 lease_outcome memory_ledger::take(std::size_t bytes, memory_use use) noexcept {
+  if (bytes == 0)
+    return lease_outcome::granted;
   if (bytes > budget_)
     return lease_outcome::never_fits;
   auto before = in_use_.load(std::memory_order_relaxed);
@@ -89,7 +91,7 @@ std::string memory_ledger::report() const {
 }
 
 memory_lease::~memory_lease() {
-  if (ledger_)
+  if (bytes_ > 0)
     ledger_->give_back(bytes_, use_);
 }
 
@@ -108,7 +110,7 @@ void memory_lease::shrink_to(std::size_t bytes) noexcept {
 }
 
 void memory_lease::use_for(memory_use use) noexcept {
-  if (ledger_ && use != use_)
+  if (bytes_ > 0 && use != use_)
     ledger_->change_use(bytes_, use_, use);
   use_ = use;
 }

@@ -25,6 +25,15 @@ public:
   /// Counts `n` references more at once, made from one that exists; each must be adopted by a pointer.
   void add_references(std::uint32_t n) const noexcept { references_.fetch_add(n, std::memory_order_relaxed); }
 
+  /// Gives `n` references up at once; with the last one it is destroyed.
+  void drop_references(std::uint32_t n) const noexcept {
+    // Owners of all the references need no atomic write: nobody else can make a reference from none.
+    // Otherwise release what we did with the object, and acquire what others did before destroying it.
+    if (references_.load(std::memory_order_acquire) == n ||
+        references_.fetch_sub(n, std::memory_order_acq_rel) == n)
+      static_cast<const Derived*>(this)->destroy();
+  }
+
 protected:
   ref_counted() noexcept = default;
   ~ref_counted() = default;
@@ -34,15 +43,7 @@ private:
     // A new reference is made from one that exists, so there is nothing to order.
     p->references_.fetch_add(1, std::memory_order_relaxed);
   }
-  friend void intrusive_ptr_release(const ref_counted* p) noexcept { p->release(); }
-
-  void release() const noexcept {
-    // A sole owner needs no atomic write: nobody else can make a reference from none.
-    // Otherwise release what we did with the object, and acquire what others did before destroying it.
-    if (references_.load(std::memory_order_acquire) == 1 ||
-        references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      static_cast<const Derived*>(this)->destroy();
-  }
+  friend void intrusive_ptr_release(const ref_counted* p) noexcept { p->drop_references(1); }
 
   mutable std::atomic<std::uint32_t> references_ = 0;
 };

@@ -167,6 +167,35 @@ BOOST_AUTO_TEST_CASE(many_threads_run_one_session_at_once) {
   BOOST_TEST(s.memory_in_use() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(a_value_that_arrives_at_several_inputs_is_let_go_once_for_each) {
+  struct tracked {
+    explicit tracked(std::atomic<int>& count) : alive(count) { ++alive; }
+    ~tracked() { --alive; }
+    std::atomic<int>& alive;
+  };
+  std::atomic<int> alive = 0;
+  engine e;
+  auto g = e.builder();
+  const value_type any{};
+  const auto x = g.placeholder("x", any);
+  const auto other = g.function("other", {x}, {any}, {[&alive](std::span<value>, std::span<value> out) {
+                                  out[0] = value::make_object<tracked>(alive);
+                                }})[0];
+  // A run of the same value at the start, in the middle and at the end, one that is kept, and one taken.
+  const auto met =
+      g.function("met", {x, x, other, x, x, x, other, other}, {any},
+                 {[](std::span<value> in, std::span<value> out) { out[0] = std::move(in[3]); }})[0];
+  g.output("y", g.function("last", {met, other}, {any},
+                           {[](std::span<value> in, std::span<value> out) { out[0] = in[0]; }})[0]);
+  auto s = e.load(g.build("meeting"));
+  for (int i = 0; i < 200; ++i) { // some firings are timed, others are not
+    auto results = s.run({{"x", value::make_object<tracked>(alive)}});
+    BOOST_TEST(alive == 1);
+    BOOST_TEST(results["y"].unique());
+  }
+  BOOST_TEST(alive == 0);
+}
+
 BOOST_AUTO_TEST_CASE(results_are_held_on_the_books_until_the_caller_lets_go) {
   engine e;
   auto g = e.builder();
