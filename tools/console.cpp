@@ -63,13 +63,16 @@ void progress::draw(const std::stop_token& stop) {
   const auto ended = [&](std::chrono::milliseconds time) {
     return stopped.wait_for(lock, stop, time, [&] { return stop.stop_requested(); });
   };
-  auto shown = false;
+  std::string shown;
   for (auto wait = before_first; !ended(wait); wait = between) {
     const auto passed = std::chrono::steady_clock::now() - start;
-    std::cerr << line(std::chrono::duration_cast<std::chrono::seconds>(passed)) << std::flush;
-    shown = true;
+    auto now = line(std::chrono::duration_cast<std::chrono::seconds>(passed));
+    if (now == shown)
+      continue;
+    std::cerr << now << std::flush;
+    shown = std::move(now);
   }
-  if (shown)
+  if (!shown.empty())
     std::cerr << clear_line << std::flush;
 }
 
