@@ -21,8 +21,9 @@ void check_names(const graph& g, std::span<const std::string> fetch) {
   for (const auto& name : fetch) {
     if (std::find(all.begin(), all.end(), name) != all.end())
       continue;
-    throw command_error{exit_code::usage, "the model has no value '" + name + "' to fetch" +
-                                              suggestion(name, all) + ", see sluice inspect --nodes"};
+    throw command_error{exit_code::usage, "the model has no value '" + name +
+                                              "' to fetch (sluice inspect --nodes names them)" +
+                                              suggestion(name, all)};
   }
 }
 

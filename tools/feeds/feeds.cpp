@@ -129,8 +129,8 @@ void check_symbols(const graph& g, const dim_values& dims) {
           symbols.push_back(d.symbol());
   for (const auto& [symbol, extent] : dims)
     if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end())
-      throw usage("no input of the model has an extent '" + symbol + "' for --dim" +
-                  suggestion(symbol, symbols) + "; the symbols are: " + listed(symbols));
+      throw usage("no input of the model has an extent '" + symbol + "' for --dim, but " + listed(symbols) +
+                  suggestion(symbol, symbols));
 }
 
 named_values load_feeds(const graph& g, std::span<const std::string> texts, const input_options& options,
