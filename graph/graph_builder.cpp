@@ -227,6 +227,7 @@ std::shared_ptr<const graph> graph_builder::build(std::string name) {
   auto fresh = std::make_unique<state>();
   fresh->operators = state_->operators;
   fresh->opset = state_->opset;
+  fresh->devices = std::move(state_->devices); // of scopes that live on
   state_ = std::move(fresh);
   return result;
 }

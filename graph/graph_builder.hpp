@@ -68,7 +68,8 @@ public:
   /// Names a value as an output of the graph. The name need not be the edge's own.
   void output(std::string name, edge_ref e);
 
-  /// While it lives, nodes are made with this device: "cuda", "cpu:0". Scopes nest; the inner one wins.
+  /// While it lives, nodes are made with this device: "cuda", "cpu:0". Scopes nest; the inner one wins. It
+  /// must not outlive the builder, nor be open when that is moved.
   class [[nodiscard]] device_scope {
   public:
     explicit device_scope(graph_builder& g) noexcept : builder_(&g) {}

@@ -41,12 +41,33 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 void write_file(const std::filesystem::path& path, std::string_view content) {
+  write_file(path, [content](std::ostream& out) {
+    out.write(content.data(), static_cast<std::streamsize>(content.size()));
+  });
+}
+
+void write_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& content) {
   errno = 0;
   std::ofstream out{path, std::ios::binary | std::ios::trunc};
-  out.write(content.data(), static_cast<std::streamsize>(content.size()));
-  out.close();
   if (!out)
     throw failed(path, "cannot be written", last_error());
+  const auto remove = [&] {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(path, ignored))
+      std::filesystem::remove(path, ignored);
+  };
+  try {
+    content(out);
+  } catch (...) {
+    remove();
+    throw;
+  }
+  out.close();
+  if (!out) {
+    const auto why = last_error();
+    remove();
+    throw failed(path, "cannot be written", why);
+  }
 }
 
 error bad_file(const std::filesystem::path& path, std::string_view what) {

@@ -8,6 +8,7 @@
 #include <stb_image_write.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -79,6 +80,24 @@ void check_options(const image_options& options, std::int64_t channels) {
     throw error{errc::invalid_argument, "the deviation of an image cannot be 0"};
 }
 
+/// The checksum of PNG's chunks (ISO/IEC 15948, annex D).
+std::uint32_t crc32(std::string_view bytes) {
+  static const auto table = [] {
+    std::array<std::uint32_t, 256> t{};
+    for (std::uint32_t n = 0; n < t.size(); ++n) {
+      auto c = n;
+      for (int bit = 0; bit < 8; ++bit)
+        c = (c & 1) != 0 ? 0xedb88320u ^ (c >> 1) : c >> 1;
+      t[n] = c;
+    }
+    return t;
+  }();
+  auto c = ~std::uint32_t{0};
+  for (const auto b : bytes)
+    c = table[(c ^ static_cast<unsigned char>(b)) & 0xff] ^ (c >> 8);
+  return ~c;
+}
+
 struct free_image {
   void operator()(stbi_uc* p) const noexcept { stbi_image_free(p); }
 };
@@ -87,6 +106,43 @@ struct free_image {
 struct picture {
   std::vector<float> samples;
   int width = 0, height = 0;
+};
+
+/// Gives stb the bytes of a file in pieces and sees whether it asks for more than there are: of several
+/// formats it takes what is missing for black.
+class byte_source {
+public:
+  explicit byte_source(std::string_view bytes) : bytes_(bytes) {}
+
+  [[nodiscard]] static stbi_io_callbacks calls() {
+    return {.read = [](void* self, char* to, int count) { return of(self).read(to, count); },
+            .skip = [](void* self, int count) { of(self).skip(count); },
+            .eof = [](void* self) { return of(self).at_ >= of(self).bytes_.size() ? 1 : 0; }};
+  }
+  [[nodiscard]] bool cut_off() const noexcept { return cut_off_; }
+
+private:
+  static byte_source& of(void* self) { return *static_cast<byte_source*>(self); }
+
+  int read(char* to, int count) {
+    const auto left = bytes_.size() - std::min(at_, bytes_.size());
+    const auto n = std::min(left, static_cast<std::size_t>(count));
+    cut_off_ = cut_off_ || n == 0;
+    std::copy_n(bytes_.data() + std::min(at_, bytes_.size()), n, to);
+    at_ += n;
+    return static_cast<int>(n);
+  }
+  /// Back (count < 0) or on, also beyond the end.
+  void skip(int count) {
+    if (count >= 0)
+      at_ += static_cast<std::size_t>(count);
+    else
+      at_ -= std::min(at_, static_cast<std::size_t>(-std::int64_t{count}));
+  }
+
+  const std::string_view bytes_;
+  std::size_t at_ = 0;
+  bool cut_off_ = false;
 };
 
 /// The content of a file that may be a picture, as stb takes it.
@@ -115,8 +171,12 @@ public:
     static_cast<void>(size()); // before memory is allocated
     picture result;
     int stored = 0;
+    byte_source source{bytes_};
+    const auto calls = byte_source::calls();
     const std::unique_ptr<stbi_uc, free_image> pixels{
-        stbi_load_from_memory(data(), length(), &result.width, &result.height, &stored, channels)};
+        stbi_load_from_callbacks(&calls, &source, &result.width, &result.height, &stored, channels)};
+    if (source.cut_off())
+      throw bad_file(path_, "it is not a well-formed image (it is cut off)");
     if (!pixels) {
       const auto* reason = stbi_failure_reason();
       throw bad_file(path_,
@@ -129,7 +189,8 @@ public:
   }
 
 private:
-  /// Each chunk of a PNG must lie in the file: stb allocates what a chunk says before it reads it.
+  /// Each chunk of a PNG must lie in the file, for stb allocates what a chunk says before it reads it, and be
+  /// what its checksum says, which stb does not look at.
   void check_png_chunks() const {
     constexpr std::string_view signature = "\x89PNG\r\n\x1a\n";
     constexpr std::size_t around = 12; // bytes of a chunk besides its content: length, type, checksum
@@ -137,15 +198,22 @@ private:
       return;
     for (auto at = signature.size();
          at + around <= bytes_.size() && bytes_.compare(at + 4, 4, "IEND") != 0;) {
-      std::size_t length = 0;
-      for (std::size_t i = 0; i < 4; ++i)
-        length = length << 8 | static_cast<unsigned char>(bytes_[at + i]);
+      const std::size_t length = big_endian(at);
       if (length > bytes_.size() - at - around)
         throw bad_file(path_, "it is not a well-formed image (a part is longer than the file)");
+      const auto stored = big_endian(at + 8 + length);
+      if (stored != crc32(std::string_view{bytes_}.substr(at + 4, 4 + length)))
+        throw bad_file(path_, "it is not a well-formed image (the checksum of a part is wrong)");
       at += around + length;
     }
   }
 
+  [[nodiscard]] std::uint32_t big_endian(std::size_t at) const {
+    std::uint32_t n = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+      n = n << 8 | static_cast<unsigned char>(bytes_[at + i]);
+    return n;
+  }
   [[nodiscard]] const stbi_uc* data() const { return reinterpret_cast<const stbi_uc*>(bytes_.data()); }
   [[nodiscard]] int length() const { return static_cast<int>(bytes_.size()); }
 

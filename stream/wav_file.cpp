@@ -84,10 +84,27 @@ private:
   sf_count_t at_ = 0;
 };
 
+/// A RIFF file says how long it is. One of those that were written into a pipe says nearly the most that it
+/// can.
+void check_length(const std::filesystem::path& path, std::string_view bytes) {
+  constexpr std::size_t head = 8;
+  constexpr std::uint32_t unknown = 0x7f000000;
+  if (!bytes.starts_with("RIFF") || bytes.size() < head)
+    return;
+  std::uint32_t said = 0; // behind the head
+  for (std::size_t i = head; i-- > 4;)
+    said = said << 8 | static_cast<unsigned char>(bytes[i]);
+  if (said < unknown && said > bytes.size() - head)
+    throw bad_file(path, "it is cut off: it has " + std::to_string(bytes.size()) + " bytes of " +
+                             std::to_string(said + head));
+}
+
 } // namespace
 
 sound load_sound(const std::filesystem::path& path, const sound_options& options) {
-  memory_file content{read_file(path)};
+  auto bytes = read_file(path);
+  check_length(path, bytes);
+  memory_file content{std::move(bytes)};
   auto calls = memory_file::calls();
   SF_INFO info{};
   const std::unique_ptr<SNDFILE, close_sound> file{sf_open_virtual(&calls, SFM_READ, &info, &content)};

@@ -3,11 +3,10 @@
 #include <tools/command/commands.hpp>
 #include <tools/console.hpp>
 #include <tools/feeds/numbers.hpp>
+#include <tools/usage.hpp>
 
-#include <CLI/CLI.hpp>
-
-#include <algorithm>
 #include <functional>
+#include <iostream>
 #include <map>
 
 namespace sluice::tools {
@@ -19,20 +18,42 @@ constexpr const char* exit_codes = "Exit status:\n"
                                    "  1  a run, a test or a comparison failed\n"
                                    "  2  an option, or an input's name, type or shape, is wrong\n"
                                    "  3  a file cannot be read, written or understood\n"
-                                   "  4  the model needs what Sluice does not have\n";
+                                   "  4  the model needs what Sluice does not have\n"
+                                   "  130  Ctrl-C ended it\n";
 
 using action = std::function<exit_code()>;
+
+const std::map<std::string, log_level>& levels() {
+  static const std::map<std::string, log_level> words{{"error", log_level::error},
+                                                      {"warning", log_level::warning},
+                                                      {"info", log_level::info},
+                                                      {"debug", log_level::debug}};
+  return words;
+}
+
+std::string word_of_level(const std::string& text) {
+  return levels().contains(text) ? std::string{} : "'" + text + "' is not error, warning, info or debug";
+}
+
+std::optional<std::int64_t> extent_in(const std::string& text) try {
+  const auto n = parse_integer(text, "an extent");
+  return n < 0 ? std::nullopt : std::optional{n};
+} catch (const error&) {
+  return {};
+}
+
+constexpr std::uint64_t any_count = ~std::uint64_t{0};
+constexpr std::uint64_t most_threads = 1024;
 
 void add_dims(CLI::App& app, dim_values& dims) {
   const auto take = [&dims](const std::vector<std::string>& texts) {
     for (const auto& text : texts) {
       const auto at = text.find('=');
-      if (at == std::string::npos || at == 0)
+      const auto extent = at == std::string::npos || at == 0 ? std::nullopt : extent_in(text.substr(at + 1));
+      if (!extent)
         throw CLI::ValidationError{"--dim", "'" + text + "' is not like N=8"};
-      const auto extent = parse_integer(text.substr(at + 1), "an extent");
-      if (extent < 0)
-        throw CLI::ValidationError{"--dim", "'" + text + "' is negative"};
-      dims[text.substr(0, at)] = extent;
+      if (!dims.emplace(text.substr(0, at), *extent).second)
+        throw CLI::ValidationError{"--dim", "'" + text.substr(0, at) + "' is given twice"};
     }
   };
   app.add_option_function<std::vector<std::string>>("--dim", take,
@@ -42,34 +63,49 @@ void add_dims(CLI::App& app, dim_values& dims) {
 }
 
 void add_inputs(CLI::App& app, std::vector<std::string>& inputs, input_options& o) {
-  app.add_option(
-         "-i,--input", inputs,
-         std::string{
-             "Value of an input, NAME=SOURCE (SOURCE alone for the only input; FILE.npz alone for all). "
-             "SOURCE is "} +
-             source_help())
+  app.add_option("-i,--input", inputs,
+                 std::string{"Value of an input, NAME=SOURCE (SOURCE alone for the only input;\n"
+                             "FILE.npz alone for all), where SOURCE is\n"} +
+                     source_help())
       ->type_name("NAME=SOURCE")
       ->allow_extra_args(false);
   add_dims(app, o.dims);
-  app.add_option("--seed", o.seed, "Of random inputs that name none");
-  app.add_option("--scale", o.scale, "Factor for picture samples of 0 to 255 (1/255; 1 for integer inputs)");
-  app.add_option("--mean", o.mean, "Subtracted from scaled pictures: one number, or one a channel")
+  app.add_option("--seed", o.seed, "Of random inputs that name none")
+      ->type_name("N")
+      ->check(whole_number(0, any_count))
+      ->capture_default_str();
+  app.add_option("--scale", o.scale, "Factor for picture samples of 0 to 255 (1/255; 1 for integer inputs)")
+      ->type_name("X")
+      ->check(real_number());
+  app.add_option("--mean", o.mean,
+                 "Subtracted from scaled pictures: one number, or one a channel (0.5,0.4,0.4)")
+      ->type_name("X")
+      ->check(real_number())
+      ->allow_extra_args(false)
       ->delimiter(',');
   app.add_option("--deviation", o.deviation, "Divides pictures after --mean: one number, or one a channel")
+      ->type_name("X")
+      ->check(real_number(real_range::not_zero))
+      ->allow_extra_args(false)
       ->delimiter(',');
-  app.add_option("--rate", o.rate, "Samples a second that sound files must have")->check(CLI::PositiveNumber);
+  app.add_option("--rate", o.rate, "Samples a second that sound files must have")
+      ->type_name("N")
+      ->check(whole_number(1, 1'000'000'000));
 }
 
 void add_execution(CLI::App& app, execution_options& o) {
   const auto both = [&o](unsigned n) { o.intra_op_threads = o.inter_op_threads = n; };
-  app.add_option_function<unsigned>("--threads", both, "Sets --intra and --inter; 0: the system picks")
-      ->trigger_on_parse();
-  app.add_option("--intra", o.intra_op_threads, "Threads that may join one firing; 0: the system picks");
-  app.add_option("--inter", o.inter_op_threads, "Firings that run at once; 0: the system picks");
+  const auto add = [](CLI::Option* option) { option->type_name("N")->check(whole_number(0, most_threads)); };
+  add(app.add_option_function<unsigned>(
+      "--threads", both, "Sets --intra and --inter; 0: the system picks; no more than there are CPUs"));
+  add(app.add_option("--intra", o.intra_op_threads, "Threads that may join one firing; 0: the system picks"));
+  add(app.add_option("--inter", o.inter_op_threads, "Firings that run at once; 0: the system picks"));
 }
 
 void add_trace(CLI::App& app, execution_options& o) {
-  app.add_option("--trace", o.trace, "Write a trace for Chrome's or Perfetto's viewer")->type_name("FILE");
+  app.add_option("--trace", o.trace, "Write a trace for Chrome's or Perfetto's viewer")
+      ->type_name("FILE")
+      ->check(file_name());
 }
 
 CLI::App& add_command(CLI::App& app, const char* name, const char* what, action& chosen, action carry_out) {
@@ -81,7 +117,7 @@ CLI::App& add_command(CLI::App& app, const char* name, const char* what, action&
 }
 
 void add_model(CLI::App& sub, std::string& model) {
-  sub.add_option("model", model, "An ONNX model file")->type_name("FILE")->required();
+  sub.add_option("model", model, "An ONNX model file")->type_name("FILE")->check(file_name())->required();
 }
 
 void add_run(CLI::App& app, run_arguments& a, action& chosen) {
@@ -90,20 +126,26 @@ void add_run(CLI::App& app, run_arguments& a, action& chosen) {
   add_model(sub, a.model);
   add_inputs(sub, a.inputs, a.input);
   sub.add_option("-o,--output", a.outputs,
-                 "Write an output, NAME=FILE (FILE alone for the only output; FILE.npz alone for all): "
-                 ".npy, .npz, .csv, .pb, .png; nothing is printed then")
+                 "Write an output, NAME=FILE (FILE alone for the only output; FILE.npz\n"
+                 "alone for all): .npy, .npz, .csv, .pb, .png; nothing is printed then")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   sub.add_option("--fetch", a.fetch,
-                 "A value of the graph to compute in place of the outputs; may be repeated")
+                 "A value of the graph to compute in place of the outputs, as inspect --nodes\n"
+                 "names them; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false);
   sub.add_option("--repeat", a.repeat, "Run so many times; the last results count")
-      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->check(whole_number(1, any_count))
       ->capture_default_str();
   sub.add_option("--top", a.print.top, "How many of the greatest elements of a large output are shown")
+      ->type_name("N")
+      ->check(whole_number(0, any_count))
       ->capture_default_str();
   sub.add_option("--all-up-to", a.print.all_up_to, "Outputs of more elements are summarised")
+      ->type_name("N")
+      ->check(whole_number(0, any_count))
       ->capture_default_str();
   add_execution(sub, a.execution);
   add_trace(sub, a.execution);
@@ -115,9 +157,12 @@ void add_inspect(CLI::App& app, inspect_arguments& a, action& chosen) {
   add_model(sub, a.model);
   add_dims(sub, a.dims);
   sub.add_flag("--nodes", a.nodes, "List every node with its estimated cost");
-  sub.add_option("--dot", a.dot, "Write the graph in Graphviz's language")->type_name("FILE");
+  sub.add_option("--dot", a.dot, "Write the graph in Graphviz's language")
+      ->type_name("FILE")
+      ->check(file_name());
   sub.add_option("--svg", a.svg, "Write the graph as a picture; needs Graphviz's program dot")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(file_name());
 }
 
 void add_bench(CLI::App& app, bench_arguments& a, action& chosen) {
@@ -126,19 +171,30 @@ void add_bench(CLI::App& app, bench_arguments& a, action& chosen) {
                   chosen, [&a] { return bench(a); });
   add_model(sub, a.model);
   add_inputs(sub, a.inputs, a.input);
-  sub.add_option("--warm-up", a.warm_up, "Runs that are not measured, first")->capture_default_str();
-  sub.add_option("--runs", a.runs, "Measure so many runs, whatever time they take");
+  sub.add_option("--warm-up", a.warm_up, "Runs that are not measured, first")
+      ->type_name("N")
+      ->check(whole_number(0, any_count))
+      ->capture_default_str();
+  auto* runs = sub.add_option("--runs", a.runs, "Measure so many runs, whatever time they take")
+                   ->type_name("N")
+                   ->check(whole_number(1, any_count));
   sub.add_option("--seconds", a.seconds, "Measure for so long")
-      ->check(CLI::PositiveNumber)
+      ->type_name("X")
+      ->check(real_number(real_range::positive))
+      ->excludes(runs)
       ->capture_default_str();
   auto* callers = sub.add_option("--callers", a.callers,
                                  "Threads that run the model at the same time, each waiting for its result")
-                      ->check(CLI::Range(1, 1024))
+                      ->type_name("N")
+                      ->check(whole_number(1, 1024))
                       ->capture_default_str();
   sub.add_option("--in-flight", a.in_flight, "Keep so many asynchronous runs under way instead")
-      ->check(CLI::Range(1, 1024))
+      ->type_name("N")
+      ->check(whole_number(1, 1024))
       ->excludes(callers);
-  sub.add_option("--json", a.json, "Write the results as JSON; - is standard output")->type_name("FILE");
+  sub.add_option("--json", a.json, "Write the results as JSON; - is standard output")
+      ->type_name("FILE")
+      ->check(file_name());
   add_execution(sub, a.execution);
   add_trace(sub, a.execution);
 }
@@ -148,17 +204,23 @@ void add_test(CLI::App& app, test_arguments& a, action& chosen) {
                           "Run tests in ONNX's layout: folders with model.onnx and "
                           "test_data_set_N/{input,output}_M.pb, at any depth",
                           chosen, [&a] { return test(a); });
-  sub.add_option("folders", a.folders, "Folders of tests")->type_name("DIR")->required();
+  sub.add_option("folder", a.folders, "Folders of tests")->type_name("DIR")->check(file_name())->required();
   sub.add_option("--rtol", a.allowed.relative, "Relative tolerance")
-      ->check(CLI::NonNegativeNumber)
+      ->type_name("X")
+      ->check(real_number(real_range::not_negative))
       ->capture_default_str();
   sub.add_option("--atol", a.allowed.absolute, "Absolute tolerance")
-      ->check(CLI::NonNegativeNumber)
+      ->type_name("X")
+      ->check(real_number(real_range::not_negative))
       ->capture_default_str();
-  sub.add_option("-j,--jobs", a.jobs, "Tests at a time")->check(CLI::Range(1, 1024))->capture_default_str();
+  sub.add_option("-j,--jobs", a.jobs, "Tests at a time")
+      ->type_name("N")
+      ->check(whole_number(1, 1024))
+      ->capture_default_str();
   sub.add_flag("-v,--verbose", a.verbose, "A line for every test, not only for those that fail");
   sub.add_option("--json", a.json, "Write a list of {name, status, reason}; - is standard output")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(file_name());
   add_execution(sub, a.execution);
 }
 
@@ -168,23 +230,16 @@ void add_operators(CLI::App& app, operators_arguments& a, action& chosen) {
   sub.add_flag("--markdown", a.markdown, "As docs/operators.md");
 }
 
-} // namespace
-
-exit_code run_command_line(int argc, const char* const* argv) {
+exit_code parse_and_carry_out(int argc, const char* const* argv) {
   CLI::App app{"Sluice runs dataflow graphs as actors.", "sluice"};
   app.set_version_flag("--version", "sluice " SLUICE_VERSION);
   app.footer(exit_codes);
   app.require_subcommand(1);
-  const auto level = [](const std::string& word) {
-    const std::map<std::string, log_level> levels{{"error", log_level::error},
-                                                  {"warning", log_level::warning},
-                                                  {"info", log_level::info},
-                                                  {"debug", log_level::debug}};
-    set_log_level(levels.at(word));
-  };
-  app.add_option_function<std::string>("--log-level", level, "What is said on standard error")
-      ->check(CLI::IsMember({"error", "warning", "info", "debug"}))
-      ->trigger_on_parse();
+  const auto level = [](const std::string& word) { set_log_level(levels().at(word)); };
+  app.add_option_function<std::string>(
+         "--log-level", level, "What is said on standard error: error, warning (by default), info or debug")
+      ->type_name("LEVEL")
+      ->check(CLI::Validator{word_of_level, ""});
 
   action chosen;
   run_arguments run_with;
@@ -204,14 +259,18 @@ exit_code run_command_line(int argc, const char* const* argv) {
     app.exit(e);
     return exit_code::success;
   } catch (const CLI::ParseError& e) {
-    std::string sentence = e.what();
-    std::replace(sentence.begin(), sentence.end(), '\n', ' ');
-    const auto subs = app.get_subcommands();
-    throw command_error{exit_code::usage, sentence + " (see sluice " +
-                                              (subs.empty() ? "" : subs.front()->get_name() + ' ') +
-                                              "--help)"};
+    throw command_error{exit_code::usage, usage_sentence(app, e)};
   }
   return chosen();
+}
+
+} // namespace
+
+exit_code run_command_line(int argc, const char* const* argv) {
+  const auto code = parse_and_carry_out(argc, argv);
+  if (!std::cout.flush())
+    throw command_error{exit_code::bad_file, "standard output cannot be written"};
+  return code;
 }
 
 } // namespace sluice::tools

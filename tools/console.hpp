@@ -1,10 +1,12 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace sluice::tools {
 
@@ -18,27 +20,27 @@ void set_log_level(log_level level) noexcept;
 void log(log_level level, std::string_view text);
 
 /// A line on standard error that says how far something long has come: shown after the first second, renewed
-/// a few times a second, gone at the end. Silent where standard error is no terminal. @threadsafe
+/// a few times a second, gone at the end. Silent where standard error is no terminal, or one that cannot
+/// erase a line (TERM=dumb). @threadsafe
 class progress {
 public:
-  /// @param what   "cases"; what is counted
-  /// @param total  how many there will be
-  progress(std::string what, std::size_t total);
+  /// @param what   "cases", "loading 'x.onnx'"; what is counted, or done
+  /// @param total  how many there will be; with less than two only the time is shown
+  explicit progress(std::string what, std::size_t total = 0);
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
   ~progress();
 
-  void set(std::size_t done);
+  void set(std::size_t done) noexcept { done_.store(done, std::memory_order_relaxed); }
 
 private:
-  using clock = std::chrono::steady_clock;
+  void draw(const std::stop_token& stop);
+  [[nodiscard]] std::string line(std::chrono::seconds passed) const;
 
   const std::string what_;
   const std::size_t total_;
-  const bool terminal_;
-  std::mutex mutex_;
-  clock::time_point next_; // when the line is renewed
-  bool shown_ = false;
+  std::atomic<std::size_t> done_ = 0;
+  std::jthread drawer_; // none where nothing is shown
 };
 
 } // namespace sluice::tools

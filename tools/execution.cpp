@@ -1,12 +1,14 @@
 #include <tools/execution.hpp>
 
 #include <tools/console.hpp>
+#include <tools/exit_code.hpp>
+#include <tools/results/destination.hpp>
 
 #include <sluice/actors/engine.hpp>
 #include <sluice/ops/operators.hpp>
+#include <sluice/stream/file_bytes.hpp>
 
 #include <chrono>
-#include <fstream>
 
 namespace sluice::tools {
 
@@ -25,6 +27,14 @@ feeds feeds_of(const named_values& values) {
   return f;
 }
 
+/// What a failed run is to the person who started it: where a plan for the shapes of the inputs cannot be
+/// made, the inputs are wrong, not the model, which was loaded.
+std::exception_ptr run_failure(const error& e) {
+  if (e.code() == errc::invalid_graph)
+    return std::make_exception_ptr(command_error{exit_code::usage, e.what()});
+  return std::make_exception_ptr(e);
+}
+
 } // namespace
 
 struct loaded_model::engine_part {
@@ -37,6 +47,9 @@ struct loaded_model::engine_part {
 
 loaded_model::loaded_model(const std::filesystem::path& file, const execution_options& options)
   : options_(options) {
+  if (!options.trace.empty())
+    check_destination(options.trace);
+  const progress line{"loading '" + file.string() + "'"};
   const auto start = std::chrono::steady_clock::now();
   model_ = load_onnx_model(file, known_operators());
   engine_ = std::make_unique<engine_part>(model_.graph, options, file.stem().string());
@@ -61,27 +74,24 @@ unsigned loaded_model::inter_op_threads() const {
   return engine_->session.threads().inter_op;
 }
 
-named_values loaded_model::run(const named_values& feeds, std::span<const std::string> fetch) {
+named_values loaded_model::run(const named_values& feeds, std::span<const std::string> fetch) try {
   const auto results = engine_->session.run(feeds_of(feeds), {.fetch = {fetch.begin(), fetch.end()}});
   named_values named;
   for (std::size_t i = 0; i < results.size(); ++i)
     named.emplace(results.name(i), results.at(i));
   return named;
+} catch (const error& e) {
+  std::rethrow_exception(run_failure(e));
 }
 
 void loaded_model::start(const named_values& feeds, std::function<void(std::exception_ptr)> done) {
   auto pending = engine_->session.run_async(feeds_of(feeds));
-  pending.then([done](const values&) { done(nullptr); },
-               [done](const error& e) { done(std::make_exception_ptr(e)); });
+  pending.then([done](const values&) { done(nullptr); }, [done](const error& e) { done(run_failure(e)); });
 }
 
 void loaded_model::write_trace() const {
-  if (options_.trace.empty())
-    return;
-  std::ofstream out{options_.trace};
-  engine_->session.write_trace(out);
-  if (!out.flush())
-    throw error{errc::io_failed, "'" + options_.trace + "' cannot be written"};
+  if (!options_.trace.empty())
+    write_file(options_.trace, [this](std::ostream& out) { engine_->session.write_trace(out); });
 }
 
 struct graph_executor::engine_part {

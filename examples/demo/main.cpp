@@ -7,6 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
+#include <cmath>
 #include <csignal>
 #include <exception>
 #include <fstream>
@@ -114,6 +116,16 @@ int run(const arguments& a) {
   return stop ? interrupted : 0;
 }
 
+/// What is wrong with a number, as CLI11 wants it said; CLI11's own check shows the limits of a double.
+std::string not_negative(const std::string& text) {
+  double x = 0;
+  const auto* end = text.data() + text.size();
+  const auto [at, problem] = std::from_chars(text.data(), end, x);
+  return problem == std::errc{} && at == end && x >= 0 && std::isfinite(x)
+             ? std::string{}
+             : "'" + text + "' is not a number from 0";
+}
+
 int failure(int status, const std::string& sentence) {
   std::cerr << "sluice_demo: " << sentence << '\n';
   return status;
@@ -134,7 +146,7 @@ int main(int argc, char** argv) try {
   app.add_option("--traces", a.traces, "Write a trace of each model's last firings into this folder");
   app.add_option("--speed", a.speed,
                  "How fast the speech is fed: 1 is as it was spoken, 0 as fast as it can go")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Validator{not_negative, ""})
       ->capture_default_str();
   app.footer(
       "Ctrl-C ends the streams, finishes what is in flight and prints what there is.\n"
@@ -147,7 +159,10 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& e) {
     return failure(usage, std::string{e.what()} + " (see sluice_demo --help)");
   }
-  return run(a);
+  const auto status = run(a);
+  if (!std::cout.flush())
+    return failure(bad_file, "standard output cannot be written");
+  return status;
 } catch (const sluice::error& e) {
   return failure(e.code() == sluice::errc::kernel_failed ? failed : bad_file, e.what());
 } catch (const std::exception& e) {

@@ -29,6 +29,17 @@ auto refused_with(std::string part) {
 
 BOOST_AUTO_TEST_SUITE(graph_builder_test)
 
+BOOST_AUTO_TEST_CASE(a_device_scope_may_outlive_the_building_of_a_graph) {
+  graph_builder g{operators()};
+  const auto scope = g.on("cpu:0");
+  g.output("x", g.placeholder<float>("x", {2}));
+  static_cast<void>(g.build());
+  const auto x = g.placeholder<float>("x", {2});
+  g.output("y", g.op("Neg", {x}, {}, "next"));
+  const auto next = g.build();
+  BOOST_TEST(next->at(next->find_node("next")).device == "cpu:0");
+}
+
 BOOST_AUTO_TEST_CASE(a_built_graph_knows_its_nodes_edges_types_and_scopes) {
   graph_builder g{operators()};
   const auto x = g.placeholder<float>("x", {"N", 3});

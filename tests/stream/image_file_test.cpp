@@ -104,6 +104,38 @@ BOOST_AUTO_TEST_CASE(damaged_pictures_are_refused) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_png_whose_bits_have_changed_is_refused) {
+  const test::temporary_folder folder;
+  const auto file = folder / "a.png";
+  save_png(file, red_and_white());
+  const auto good = read_file(file);
+  constexpr std::size_t signature = 8, last_chunk = 12;
+  for (auto at = signature; at + last_chunk < good.size(); ++at) {
+    auto bytes = good;
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
+    write_file(file, bytes);
+    BOOST_TEST_CONTEXT("byte " << at)
+    BOOST_CHECK_EXCEPTION(static_cast<void>(load_image(file, {3, 1, 2})), error,
+                          says(errc::invalid_argument, "a.png"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_missing_of_a_picture_is_not_taken_for_black) {
+  const test::temporary_folder folder;
+  const auto file = folder / "a.bmp";
+  // Two rows of one pixel of 24 bits, each padded to 4 bytes, the lower first.
+  const auto whole = "BM\x3e\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x01\0\0\0\x02\0\0\0\x01\0\x18\0"s +
+                     std::string(24, '\0') + "\xff\xff\xff\0\xff\xff\xff\0"s;
+  write_file(file, whole);
+  BOOST_TEST(floats(load_image(file, {2, 1})) == (std::vector<float>{1, 1}));
+  for (const auto missing : {2u, 4u, 5u, 8u}) {
+    write_file(file, whole.substr(0, whole.size() - missing));
+    BOOST_TEST_CONTEXT(missing << " bytes are missing")
+    BOOST_CHECK_EXCEPTION(static_cast<void>(load_image(file, {2, 1})), error,
+                          says(errc::invalid_argument, "cut off"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_picture_that_says_it_is_huge_is_refused) {
   const test::temporary_folder folder;
   const auto file = folder / "a.png";

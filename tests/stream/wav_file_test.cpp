@@ -69,6 +69,14 @@ BOOST_AUTO_TEST_CASE(a_head_that_lies_about_its_length_gives_what_is_there) {
   BOOST_TEST(load_sound(folder / "a.wav").samples.tensor().elements() == 2);
 }
 
+BOOST_AUTO_TEST_CASE(a_file_that_is_cut_off_is_refused) {
+  const test::temporary_folder folder;
+  const auto whole = wav(two_samples);
+  write_file(folder / "a.wav", whole.substr(0, whole.size() - 1));
+  BOOST_CHECK_EXCEPTION(static_cast<void>(load_sound(folder / "a.wav")), error,
+                        says(errc::invalid_argument, "cut off"));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_sound_is_refused) {
   const test::temporary_folder folder;
   for (const auto& bytes : {""s, "no sound"s, wav(two_samples).substr(0, 20), wav(two_samples, 0)}) {

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(files_are_read_by_their_ending) {
   BOOST_TEST(elements<std::uint8_t>(source(path("a.PNG"), bytes)) ==
              (std::vector<std::uint8_t>{0, 0, 0, 255, 255, 255}));
   BOOST_CHECK_EXCEPTION(static_cast<void>(source(path("a.npz"))), command_error,
-                        says(exit_code::bad_file, "2 arrays"));
+                        says(exit_code::usage, "2 arrays"));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_source_is_refused_in_one_sentence) {
@@ -120,7 +120,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_source_is_refused_in_one_sentence) {
   refused("random:2:floaty", exit_code::usage, "is not an element type");
   refused("random:2:float32:x", exit_code::usage, "is not a seed");
   refused("zeros:2:float32:1", exit_code::usage, "a part too many");
-  refused("", exit_code::usage, "neither a file");
+  refused("random:2x-3", exit_code::usage, "is not a shape");
+  refused("", exit_code::usage, "empty");
 }
 
 BOOST_AUTO_TEST_CASE(inputs_are_found_by_name_or_where_only_one_is_left) {

@@ -26,4 +26,11 @@ inline std::string nonsense_model() {
       "014e62100a0179120b0a09080112050a0312014e42040a00100d");
 }
 
+/// y = Add(a, b), float32[N] and float32[M], which is wrong where the extents differ and neither is 1.
+inline std::string sum_model() {
+  return unhexed(
+      "080712003a480a0e0a01610a0162120179220341646412005a100a0161120b0a09080112050a0312014e5a100a016212"
+      "0b0a09080112050a0312014d62100a0179120b0a09080112050a0312014b42040a00100d");
+}
+
 } // namespace sluice::test

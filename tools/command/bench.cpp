@@ -1,6 +1,7 @@
 #include <tools/command/commands.hpp>
 
 #include <tools/console.hpp>
+#include <tools/results/destination.hpp>
 #include <tools/results/json_report.hpp>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <iomanip>
 #include <iostream>
 #include <mutex>
+#include <sstream>
 #include <thread>
 
 namespace sluice::tools {
@@ -28,7 +30,7 @@ class measurement {
 public:
   measurement(loaded_model& model, const named_values& feeds, const bench_arguments& a)
     : model_(model), feeds_(feeds), arguments_(a),
-      line_(a.runs > 0 ? "runs" : "ms", a.runs > 0 ? a.runs : static_cast<std::size_t>(a.seconds * 1000)) {}
+      line_(a.runs > 0 ? "runs" : measuring_for(a.seconds), a.runs) {}
 
   bench_result operator()() {
     start_ = clock::now();
@@ -49,6 +51,12 @@ public:
   }
 
 private:
+  static std::string measuring_for(double seconds) {
+    std::ostringstream text;
+    text << "measuring for " << seconds << " s";
+    return text.str();
+  }
+
   /// True if one more run is to be made; it is then counted.
   bool one_more() {
     if (stop_.load(std::memory_order_relaxed))
@@ -60,8 +68,7 @@ private:
 
   void ended(clock::time_point before, clock::time_point after, std::vector<double>& times) {
     times.push_back(microseconds(after - before));
-    line_.set(arguments_.runs > 0 ? std::min(started_.load(), arguments_.runs)
-                                  : static_cast<std::size_t>(microseconds(after - start_) / 1000));
+    line_.set(std::min(started_.load(), arguments_.runs));
   }
 
   /// The first failure is what people hear of; it ends the measurement.
@@ -152,6 +159,8 @@ void print(const bench_result& r) {
 } // namespace
 
 exit_code bench(const bench_arguments& a) {
+  if (!a.json.empty() && a.json != "-")
+    check_destination(a.json);
   loaded_model model{a.model, a.execution};
   const auto feeds = load_feeds(model.graph(), a.inputs, a.input, missing_input::random);
   {

@@ -1,5 +1,6 @@
 #include <tools/command/commands.hpp>
 
+#include <tools/feeds/feeds.hpp>
 #include <tools/feeds/numbers.hpp>
 #include <tools/model/lenient_model.hpp>
 #include <tools/model/picture.hpp>
@@ -15,10 +16,10 @@ namespace sluice::tools {
 
 namespace {
 
-std::string joined(const std::vector<value_type>& types) {
+std::string joined(const std::vector<std::pair<std::string, value_type>>& values) {
   std::string text;
-  for (const auto& t : types)
-    text += (text.empty() ? "" : ", ") + to_string(t);
+  for (const auto& [name, type] : values)
+    text += (text.empty() ? "" : ", ") + name + ' ' + to_string(type);
   return text;
 }
 
@@ -52,14 +53,21 @@ void print_operators(const model_summary& s) {
   table_writer t{{"operator", ">nodes", ">flops", ">bytes"}};
   std::size_t nodes = 0;
   for (const auto& [name, total] : operators) {
-    t.row({name, std::to_string(total.count), readable_count(total.flops), readable_bytes(total.bytes)});
+    const auto known = total.without_cost < total.count;
+    t.row({name, std::to_string(total.count), known ? readable_count(total.flops) : "?",
+           known ? readable_bytes(total.bytes) : "?"});
     nodes += total.count;
   }
-  t.row({"all", std::to_string(nodes), readable_count(s.cost.flops), readable_bytes(s.cost.bytes)});
+  const auto any_known = nodes == 0 || std::any_of(operators.begin(), operators.end(), [](const auto& o) {
+                           return o.second.without_cost < o.second.count;
+                         });
+  t.row({"all", std::to_string(nodes), any_known ? readable_count(s.cost.flops) : "?",
+         any_known ? readable_bytes(s.cost.bytes) : "?"});
   t.print(std::cout);
   if (s.without_cost > 0)
-    std::cout << "Not in these sums: " << s.without_cost << (s.without_cost == 1 ? " node" : " nodes")
-              << " whose shapes depend on data. Bodies of control flow count once.\n";
+    std::cout << "Not in these sums: " << s.without_cost
+              << (s.without_cost == 1 ? " node whose cost is" : " nodes whose costs are")
+              << " not known before the model runs. Bodies of control flow count once.\n";
 }
 
 void print_missing(const std::vector<unsupported_operator>& missing) {
@@ -74,7 +82,7 @@ void print_missing(const std::vector<unsupported_operator>& missing) {
 }
 
 void print_nodes(const model_summary& s) {
-  table_writer t{{"node", "operator", ">flops", ">bytes", "output"}};
+  table_writer t{{"node", "operator", ">flops", ">bytes", "values"}};
   for (const auto& n : s.nodes)
     t.row({n.name, n.op, n.cost ? readable_count(n.cost->flops) : "?",
            n.cost ? readable_bytes(n.cost->bytes) : "?", joined(n.outputs)});
@@ -85,6 +93,11 @@ void print_nodes(const model_summary& s) {
 
 exit_code inspect(const inspect_arguments& a) {
   const auto [m, missing] = read_leniently(a.model, known_operators());
+  check_symbols(*m.graph, a.dims);
+  if (!a.dot.empty())
+    write_file(a.dot, to_dot(*m.graph));
+  if (!a.svg.empty())
+    save_svg(a.svg, *m.graph);
   const auto s = summarize(*m.graph, a.dims);
   print_head(a, m);
   std::cout << '\n';
@@ -100,12 +113,6 @@ exit_code inspect(const inspect_arguments& a) {
     std::cout << '\n';
     print_nodes(s);
   }
-  if (!std::cout.flush())
-    throw command_error{exit_code::bad_file, "standard output cannot be written"};
-  if (!a.dot.empty())
-    write_file(a.dot, to_dot(*m.graph));
-  if (!a.svg.empty())
-    save_svg(a.svg, *m.graph);
   return exit_code::success;
 }
 

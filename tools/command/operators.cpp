@@ -27,8 +27,8 @@ void print_markdown() {
   std::cout
       << "# Supported operators\n\n"
          "Made by `sluice operators --markdown`. An operator holds from each version named on until the "
-         "next; models of\nopset 1 to 18 are read. Operators that ONNX defines by others are inlined, so "
-         "models may use more than these.\n\n"
+         "next; models of\nopset 1 to 18 are read, and later ones as far as their operators mean the same. "
+         "Operators that ONNX defines by\nothers are inlined, so models may use more than these.\n\n"
          "| domain | operator | since opset |\n|---|---|---|\n";
   for (const auto& [key, versions] : known())
     std::cout << "| " << key.first << " | " << key.second << " | " << versions << " |\n";

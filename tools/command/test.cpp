@@ -2,6 +2,7 @@
 
 #include <tools/conformance/suite.hpp>
 #include <tools/console.hpp>
+#include <tools/results/destination.hpp>
 #include <tools/results/json_report.hpp>
 
 #include <algorithm>
@@ -39,6 +40,8 @@ void print(std::span<const case_result> results, bool verbose) {
 } // namespace
 
 exit_code test(const test_arguments& a) {
+  if (!a.json.empty() && a.json != "-")
+    check_destination(a.json);
   std::vector<onnx_case> cases;
   for (const auto& folder : a.folders)
     for (auto& c : find_cases(folder))

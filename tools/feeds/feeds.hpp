@@ -15,6 +15,9 @@ using named_values = std::map<std::string, value, std::less<>>;
 /// What happens to an input that no `--input` names.
 enum class missing_input { refuse, random };
 
+/// Throws command_error if `dims` names a symbol that no input of the graph has.
+void check_symbols(const graph& g, const dim_values& dims);
+
 /// The values of a graph's inputs from `--input` texts: `NAME=SOURCE`; `SOURCE` alone for a graph with one
 /// input left; `FILE.npz` alone, whose arrays have the names of inputs.
 ///

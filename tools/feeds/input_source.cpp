@@ -22,8 +22,8 @@ namespace {
 
 using std::filesystem::path;
 
-error usage(const std::string& sentence) {
-  return {errc::invalid_argument, sentence};
+source_error usage(const std::string& sentence) {
+  return {exit_code::usage, sentence};
 }
 
 std::string extension_of(const std::string& file) {
@@ -33,6 +33,8 @@ std::string extension_of(const std::string& file) {
   return e;
 }
 
+constexpr const char* see_help = " (sluice run --help lists what an input can be)";
+
 bool one_of(const std::string& word, std::initializer_list<const char*> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
@@ -41,6 +43,13 @@ bool integer(element_type t) {
   using enum element_type;
   return t == uint8 || t == int8 || t == uint16 || t == int16 || t == int32 || t == int64 || t == uint32 ||
          t == uint64;
+}
+
+element_type element_type_in(const std::string& part, bool may_be_shape) try {
+  return parse_element_type(part);
+} catch (const error&) {
+  throw usage("'" + part + "' is " + (may_be_shape ? "neither a shape such as 1x3x224x224 nor " : "not ") +
+              "an element type such as float32");
 }
 
 /// random:1x3x224x224:float32:7, with every part behind the word optional.
@@ -58,7 +67,7 @@ value generated(const std::string& source, const value_type& wanted, const input
     throw usage("'" + source + "' needs a shape, as in " + word + ":1x3x224x224: the model declares none");
   auto type = wanted.is_tensor() ? wanted.element() : element_type::undefined;
   if (part != parts.end() && !std::isdigit(static_cast<unsigned char>(part->front())))
-    type = parse_element_type(*part++);
+    type = element_type_in(*part++, part == parts.begin() + 1);
   if (type == element_type::undefined)
     type = element_type::float32;
   if (word != "random") {
@@ -98,11 +107,29 @@ shape picture_shape(const path& file, const partial_shape& wanted) {
   return shape{dims};
 }
 
+/// A matrix that is open in one direction only holds rows, not a grey picture.
+bool holds_rows(const partial_shape& s) {
+  return s.has_rank() && s.rank() == 2 && s[0].known() != s[1].known();
+}
+
+void check_channels(const std::vector<float>& numbers, const char* option, const shape& s, bool last) {
+  const auto channels = s.rank() < 3 ? 1 : s[last ? s.rank() - 1 : s.rank() - 3];
+  if (numbers.size() > 1 && numbers.size() != static_cast<std::size_t>(channels))
+    throw usage(std::string{option} + " has " + std::to_string(numbers.size()) +
+                " numbers, but the picture has " + std::to_string(channels) +
+                (channels == 1 ? " channel" : " channels"));
+}
+
 value picture(const path& file, const value_type& wanted, const input_options& options) {
   const auto whole = wanted.is_tensor() && integer(wanted.element());
   const auto declared = wanted.is_tensor() ? bound(wanted.shape(), options.dims) : partial_shape{};
+  if (holds_rows(declared))
+    throw usage("'" + file.string() + "' is a picture, which " + to_string(wanted) + " has no room for");
+  const auto s = picture_shape(file, declared);
+  check_channels(options.mean, "--mean", s, wants_channels_last(declared));
+  check_channels(options.deviation, "--deviation", s, wants_channels_last(declared));
   const auto v =
-      load_image(file, picture_shape(file, declared),
+      load_image(file, s,
                  {.scale = options.scale.value_or(whole ? 1.0f : 1.0f / 255.0f),
                   .mean = options.mean,
                   .deviation = options.deviation,
@@ -144,8 +171,8 @@ value from_file(const std::string& source, const value_type& wanted, const input
   if (one_of(extension, {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tga", ".ppm", ".pgm", ".pnm"}))
     return fitted(picture(source, wanted, options), wanted);
   if (std::filesystem::exists(source))
-    throw usage("'" + source + "' is of an unknown kind: " + source_help());
-  throw usage("'" + source + "' is neither a file nor anything else that an input can be: " + source_help());
+    throw source_error{exit_code::bad_file, "'" + source + "' is a file of an unknown kind" + see_help};
+  throw usage("'" + source + "' is neither a file nor anything else that gives a value" + see_help);
 }
 
 bool names_generator(const std::string& source) {
@@ -156,14 +183,20 @@ bool names_generator(const std::string& source) {
 } // namespace
 
 const char* source_help() noexcept {
-  return "a file (.npy, .npz[:KEY], .pb, .csv, .tsv, .wav, .flac, .pcm, .png, .jpg, …), "
-         "random[:SHAPE[:TYPE[:SEED]]], zeros[:SHAPE[:TYPE]], ones[:SHAPE[:TYPE]], text:WORDS, or numbers "
-         "(1,2.5)";
+  return "  an array     .npy, .npz[:KEY], .pb (an ONNX tensor)\n"
+         "  a table      .csv, .tsv\n"
+         "  a sound      .wav, .flac, .ogg, .aiff, .au; .pcm, .raw (16 bit)\n"
+         "  a picture    .png, .jpg, .bmp, .gif, .tga, .ppm, .pgm, .pnm\n"
+         "  made up      random[:SHAPE[:TYPE[:SEED]]], zeros[:SHAPE[:TYPE]],\n"
+         "               ones[:SHAPE[:TYPE]], SHAPE as 1x3x224x224, TYPE as float32\n"
+         "  typed        1,2.5 or true,false or text:WORDS";
 }
 
 value load_source(const std::string& source, const value_type& wanted, const input_options& options) {
   auto in_file = false;
   try {
+    if (source.empty())
+      throw usage("its source is empty");
     if (names_generator(source))
       return generated(source, wanted, options);
     if (source.starts_with("text:"))
@@ -173,7 +206,9 @@ value load_source(const std::string& source, const value_type& wanted, const inp
     in_file = std::filesystem::exists(source) || std::filesystem::exists(source.substr(0, source.rfind(':')));
     return from_file(source, wanted, options);
   } catch (const error& e) {
-    throw command_error{in_file ? exit_code::bad_file : exit_code_of(e.code()), e.what()};
+    throw source_error{in_file && exit_code_of(e.code()) == exit_code::usage ? exit_code::bad_file
+                                                                             : exit_code_of(e.code()),
+                       e.what()};
   }
 }
 

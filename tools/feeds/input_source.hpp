@@ -3,6 +3,7 @@
 #include <sluice/graph/value.hpp>
 #include <sluice/graph/value_type.hpp>
 
+#include <tools/exit_code.hpp>
 #include <tools/feeds/fit_value.hpp>
 
 #include <cstdint>
@@ -11,6 +12,11 @@
 #include <vector>
 
 namespace sluice::tools {
+
+/// A source that gives no value.
+class source_error : public command_error {
+  using command_error::command_error;
+};
 
 /// What the command line says of all inputs.
 struct input_options {
@@ -24,7 +30,7 @@ struct input_options {
 
 /// The value that `source` describes, as near to `wanted` as it can be: a file (.npy, .npz[:KEY], .pb,
 /// picture, sound, .pcm, .csv), `random[:SHAPE[:TYPE[:SEED]]]`, `zeros…`, `ones…`, `text:WORDS`, or numbers
-/// separated by commas. Throws command_error: exit_code::bad_file for what is wrong in a file,
+/// separated by commas. Throws source_error: exit_code::bad_file for what is wrong in a file,
 /// exit_code::usage otherwise.
 [[nodiscard]] value load_source(const std::string& source, const value_type& wanted,
                                 const input_options& options);

@@ -1,5 +1,6 @@
 #include <tools/model/picture.hpp>
 
+#include <tools/console.hpp>
 #include <tools/exit_code.hpp>
 
 #include <sluice/stream/file_bytes.hpp>
@@ -8,8 +9,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 extern char** environ;
 
@@ -52,6 +55,34 @@ private:
   std::string path_;
 };
 
+/// What Graphviz makes of a file. What it says itself on standard error is dropped: our own sentence is all
+/// that people get.
+std::string drawn_by_graphviz(const std::string& input) {
+  const temporary_file output{""};
+  std::string arguments[] = {"dot", "-Tsvg", "-Gnslimit=5", "-Gmclimit=0.3", "-o", output.path(), input};
+  std::vector<char*> argv;
+  for (auto& a : arguments)
+    argv.push_back(a.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const auto problem = posix_spawnp(&child, argv.front(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (problem != 0)
+    throw command_error{exit_code::unsupported,
+                        "a picture needs Graphviz's program 'dot', which cannot be started (" +
+                            std::string{std::strerror(problem)} +
+                            "): install the package graphviz, or write its input with --dot"};
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    throw command_error{exit_code::failed, "Graphviz's program 'dot' could not draw the graph"};
+  return read_file(output.path());
+}
+
 } // namespace
 
 std::string to_dot(const graph& g) {
@@ -91,30 +122,9 @@ std::string to_dot(const graph& g) {
 }
 
 void save_svg(const std::filesystem::path& file, const graph& g) {
+  const progress line{"drawing '" + file.string() + "'"};
   const temporary_file input{to_dot(g)};
-  // Opened here first, so that an unwritable place is our own clear error.
-  write_file(file, "");
-  std::string arguments[] = {"dot", "-Tsvg",       "-Gnslimit=5", "-Gmclimit=0.3",
-                             "-o",  file.string(), input.path()};
-  std::vector<char*> argv;
-  for (auto& a : arguments)
-    argv.push_back(a.data());
-  argv.push_back(nullptr);
-  pid_t child = 0;
-  const auto problem = posix_spawnp(&child, argv.front(), nullptr, nullptr, argv.data(), environ);
-  if (problem != 0) {
-    std::error_code ignored;
-    std::filesystem::remove(file, ignored);
-    throw command_error{exit_code::unsupported,
-                        "a picture needs Graphviz's program 'dot', which cannot be started (" +
-                            std::string{std::strerror(problem)} +
-                            "): install the package graphviz, or write its input with --dot"};
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw command_error{exit_code::bad_file, "Graphviz could not draw '" + file.string() + "'"};
+  write_file(file, drawn_by_graphviz(input.path()));
 }
 
 } // namespace sluice::tools

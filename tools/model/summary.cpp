@@ -74,7 +74,7 @@ public:
       const auto cost = cost_of(g, n, types);
       add_cost(n, cost);
       if (listed)
-        list(n, types, cost);
+        list(g, n, types, cost);
       for (const auto& [name, a] : n.attributes)
         if (const auto* body = std::get_if<std::shared_ptr<const graph>>(&a))
           add(**body, body_inputs(**body, n, types), false);
@@ -98,6 +98,7 @@ private:
     if (!cost) {
       // A node with bodies costs what its bodies do.
       summary_.without_cost += !n.schema || n.schema->bodies.empty() ? 1 : 0;
+      ++total.without_cost;
       return;
     }
     total.flops += cost->flops;
@@ -106,10 +107,12 @@ private:
     summary_.cost.bytes += cost->bytes;
   }
 
-  void list(const graph::node& n, const std::vector<value_type>& types, const std::optional<op_cost>& cost) {
+  void list(const graph& g, const graph::node& n, const std::vector<value_type>& types,
+            const std::optional<op_cost>& cost) {
     node_summary node{.name = n.name, .op = full_name(n), .outputs = {}, .cost = cost};
     for (const auto e : n.outputs)
-      node.outputs.push_back(types[e]);
+      if (e != no_edge)
+        node.outputs.emplace_back(g.at_edge(e).name, types[e]);
     summary_.nodes.push_back(std::move(node));
   }
 

@@ -16,15 +16,16 @@ namespace sluice::tools {
 /// What one operator adds up to in a graph, bodies of control flow included.
 struct operator_total {
   std::size_t count = 0;
-  double flops = 0; ///< of its nodes whose cost is known
+  std::size_t without_cost = 0; ///< how many of them have no known cost
+  double flops = 0;             ///< of the others
   double bytes = 0;
 };
 
 /// What can be said of one node without running it.
 struct node_summary {
   std::string name;
-  std::string op; ///< with its domain, if that is not ONNX's own
-  std::vector<value_type> outputs;
+  std::string op;                                          ///< with its domain, if that is not ONNX's own
+  std::vector<std::pair<std::string, value_type>> outputs; ///< by the name of the value
   std::optional<op_cost> cost{}; ///< nullopt where a shape depends on data, or the cost is that of bodies
 };
 

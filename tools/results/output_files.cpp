@@ -1,6 +1,8 @@
 #include <tools/results/output_files.hpp>
 
 #include <tools/exit_code.hpp>
+#include <tools/results/destination.hpp>
+#include <tools/suggestion.hpp>
 
 #include <sluice/graph/onnx_tensor.hpp>
 #include <sluice/stream/csv_file.hpp>
@@ -53,16 +55,20 @@ output_files::output_files(std::span<const std::string> texts, std::span<const s
         break;
       }
     if (!archive(t.file) && !writer_of(t.file))
-      throw usage("'" + text + "' is no output file: it must end in .npy, .npz, .csv, .pb or .png");
+      throw usage("'" + t.file + "' is no output file: it must end in .npy, .npz, .csv, .pb or .png");
     if (const auto at = text.find('='); t.output.empty() && at != std::string::npos)
       throw usage("there is no output '" + text.substr(0, at) + "' to write to '" + text.substr(at + 1) +
-                  "'");
+                  "'" + suggestion(text.substr(0, at), outputs));
     if (t.output.empty() && !archive(t.file)) {
       if (outputs.size() != 1)
         throw usage("'" + text + "' can hold one output, there are " + std::to_string(outputs.size()) +
                     ": say NAME=" + text + ", or use .npz");
       t.output = outputs.front();
     }
+    if (std::any_of(targets_.begin(), targets_.end(),
+                    [&](const auto& other) { return other.file == t.file; }))
+      throw usage("'" + t.file + "' is to be written twice");
+    check_destination(t.file);
     targets_.push_back(std::move(t));
   }
 }

@@ -25,7 +25,9 @@ void print_element(std::ostream& out, const T& x) {
   else if constexpr (std::is_same_v<T, bool>)
     out << (x ? "true" : "false");
   else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
-    out << static_cast<float>(x);
+    print_element(out, static_cast<float>(x));
+  else if constexpr (std::is_floating_point_v<T>)
+    out << (std::isnan(x) ? std::abs(x) : x); // a NaN's sign says nothing
   else if constexpr (std::is_arithmetic_v<T>)
     out << +x; // bytes are numbers here
   else
