@@ -11,6 +11,9 @@ namespace {
 
 constexpr auto spin_time = std::chrono::milliseconds{1};
 
+/// Long against the time that a team that fails has cost, short against the time that other processes run.
+constexpr auto time_without_teams = std::chrono::milliseconds{5};
+
 /// True while a burst lasts, for at most a millisecond.
 class spin_while_burst {
 public:
@@ -73,6 +76,11 @@ void cpu_crew::stop() {
     ended.swap(pools_);
   }
   stopped_.store(true, std::memory_order_release);
+}
+
+void cpu_crew::team_failed() noexcept {
+  const auto until = std::chrono::steady_clock::now() + time_without_teams;
+  teams_from_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
 void cpu_crew::add(std::shared_ptr<cpu_pool> pool) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sluice/devices/cpu_threads.hpp>
 #include <sluice/devices/parking.hpp>
 
 #include <atomic>
@@ -36,6 +37,9 @@ public:
 
   parking<>& places() noexcept { return places_; }
 
+  /// How many threads of the process can run at once.
+  [[nodiscard]] unsigned cores() const noexcept { return cores_; }
+
   void resize(unsigned budget);
 
   /// Runs what is queued, and ends the threads.
@@ -54,6 +58,13 @@ public:
 
   void begin_burst() noexcept { bursts_.fetch_add(1, std::memory_order_relaxed); }
   void end_burst() noexcept { bursts_.fetch_sub(1, std::memory_order_relaxed); }
+
+  /// False for some milliseconds after a team did not come together: other processes use the cores.
+  [[nodiscard]] bool teams_gather() const noexcept {
+    return std::chrono::steady_clock::now().time_since_epoch().count() >=
+           teams_from_.load(std::memory_order_relaxed);
+  }
+  void team_failed() noexcept;
 
   /// Sends a claimed worker on an errand in a seat that was claimed for it.
   void send(unsigned id, errand& what, cpu_seat& seat) noexcept {
@@ -74,9 +85,11 @@ private:
   void serve_pools(unsigned id, pool_list& known, std::uint64_t& version);
   void refresh(pool_list& known, std::uint64_t& version);
 
+  const unsigned cores_ = usable_cpus();
   parking<> places_;
   std::array<cpu_seat*, max_threads> seats_{}; // of errands; written before send(), read after the call came
   std::atomic<unsigned> bursts_{0};
+  std::atomic<std::chrono::steady_clock::rep> teams_from_{0};
   std::atomic<bool> stopped_{false};
 
   std::mutex pools_mutex_;

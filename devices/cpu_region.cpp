@@ -2,12 +2,32 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <exception>
+#include <sched.h>
 #include <thread>
 
 namespace sluice {
 
 namespace {
+
+/// Parked helpers come within 20 us where a core is free.
+constexpr auto patience_with_helpers = std::chrono::microseconds{60};
+/// One that spins on a core of its own answers within a microsecond; one that has lost it, after
+/// milliseconds.
+constexpr auto patience_with_those_awake = std::chrono::microseconds{20};
+
+/// Moves the calling thread to another core if it runs on this one. The system often wakes a thread on the
+/// core of who woke it, though others are idle, and moves it only milliseconds later.
+void leave_core(int core) noexcept {
+  cpu_set_t allowed;
+  if (sched_getcpu() != core || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    return;
+  auto others = allowed;
+  CPU_CLR(core, &others);
+  if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0)
+    sched_setaffinity(0, sizeof allowed, &allowed);
+}
 
 /// Waits for others that compute: spins, and lets the system run them if it takes long.
 template <class Done>
@@ -113,23 +133,62 @@ private:
   std::exception_ptr error_;
 };
 
-/// A function called once by each of a number of threads at the same time.
+/// A function called once by each of a number of threads at the same time; not before all are there.
+///
+/// Shared by the caller and each helper, so that nobody waits for a helper that is late.
 class team final : public errand {
 public:
-  team(unsigned size, team_body body) : size_(size), body_(body) {}
+  team(unsigned size, team_body body) : size_(size), body_(body), owners_(size) {}
 
   void serve() noexcept override {
-    body_(next_rank_.fetch_add(1, std::memory_order_relaxed), size_);
+    leave_core(core_);
+    const auto rank = arrived_.fetch_add(1, std::memory_order_relaxed) + 1;
+    wait_for_helpers([this] { return stage_.load(std::memory_order_acquire) != gathering; });
+    awake_.fetch_add(1, std::memory_order_relaxed);
+    wait_for_helpers([this] { return stage_.load(std::memory_order_acquire) >= begun; });
+    if (stage_.load(std::memory_order_relaxed) == begun)
+      body_(rank, size_);
     gone_.fetch_add(1, std::memory_order_release);
+    let_go(1);
   }
 
-  [[nodiscard]] unsigned gone() const noexcept { return gone_.load(std::memory_order_acquire); }
+  /// True if all have come, and are seen to run at this moment: one that has come may have lost its core
+  /// since.
+  [[nodiscard]] bool gathers() noexcept {
+    if (!reaches(arrived_, patience_with_helpers))
+      return false;
+    stage_.store(roll_call, std::memory_order_release);
+    return reaches(awake_, patience_with_those_awake);
+  }
+
+  void begin() noexcept { stage_.store(begun, std::memory_order_release); }
+  void dismiss() noexcept { stage_.store(dismissed, std::memory_order_release); }
+  void let_go(unsigned owners) noexcept {
+    if (owners_.fetch_sub(owners, std::memory_order_acq_rel) == owners)
+      delete this;
+  }
+
+  [[nodiscard]] bool done() const noexcept { return gone_.load(std::memory_order_acquire) == size_ - 1; }
 
 private:
+  enum stage : unsigned { gathering, roll_call, begun, dismissed };
+
+  [[nodiscard]] bool reaches(const std::atomic<unsigned>& count, std::chrono::nanoseconds patience) const {
+    for (const auto end = std::chrono::steady_clock::now() + patience;
+         count.load(std::memory_order_relaxed) < size_ - 1; native_atomics::pause())
+      if (std::chrono::steady_clock::now() >= end)
+        return false;
+    return true;
+  }
+
   const unsigned size_;
-  const team_body body_;
-  std::atomic<unsigned> next_rank_{1};
-  alignas(64) std::atomic<unsigned> gone_{0};
+  const int core_ = sched_getcpu(); // of the caller
+  const team_body body_;            // the caller's, until all are gone; not after dismiss()
+  std::atomic<unsigned> owners_;
+  std::atomic<unsigned> arrived_{0};
+  std::atomic<unsigned> stage_{gathering};
+  alignas(64) std::atomic<unsigned> awake_{0};
+  std::atomic<unsigned> gone_{0};
 };
 
 } // namespace
@@ -156,23 +215,34 @@ void cpu_seat::parallel_for(std::size_t n, std::size_t grain, unsigned width, ra
 bool cpu_seat::try_team(unsigned size, team_body body) {
   if (size == 0)
     return false;
-  if (size > 1) {
-    helpers others{pool_, size - 1, size - 1};
-    if (others.count() == 0)
-      return false;
-    team all{size, body};
-    others.send(all);
-    struct joined {
-      const team& all;
-      const unsigned helping;
-      ~joined() {
-        wait_for_helpers([&] { return all.gone() == helping; });
-      }
-    } const at_end{all, size - 1};
-    body(0, size);
+  if (size == 1) {
+    body(0, 1);
     return true;
   }
-  body(0, 1);
+  if (!pool_.crew().teams_gather())
+    return false;
+  helpers others{pool_, size - 1, size - 1};
+  if (others.count() == 0)
+    return false;
+  auto& all = *new team{size, body};
+  others.send(all);
+  // A core that another process uses makes a helper come milliseconds late; alone it goes faster then. More
+  // threads than cores never run at once: whoever wants that waits.
+  if (size <= pool_.crew().cores() && !all.gathers()) {
+    pool_.crew().team_failed();
+    all.dismiss();
+    all.let_go(1 + others.revoke(all));
+    return false;
+  }
+  all.begin();
+  struct joined {
+    team& all;
+    ~joined() {
+      wait_for_helpers([this] { return all.done(); });
+      all.let_go(1);
+    }
+  } const at_end{all};
+  body(0, size);
   return true;
 }
 

@@ -41,8 +41,9 @@ public:
                             function_ref<void(std::size_t begin, std::size_t end)> body) = 0;
 
   /// Runs `body(rank, size)` on exactly `size` threads at once, this one being rank 0, and returns when all
-  /// are done. Returns false, without a call, where that many threads are not free now. Only rank 0 may
-  /// throw; the others must still come to an end then.
+  /// are done. Returns false, without a call, where that many threads are not free now, or, since others use
+  /// the cores, do not come within some ten microseconds. Only rank 0 may throw; the others must still come
+  /// to an end then.
   [[nodiscard]] virtual bool try_team(unsigned size,
                                       function_ref<void(unsigned rank, unsigned size)> body) = 0;
 
