@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <future>
 #include <thread>
@@ -292,6 +294,36 @@ BOOST_AUTO_TEST_CASE(nodes_with_state_see_frames_in_order) {
   BOOST_TEST(seen->size() == 301u);
   BOOST_TEST(std::is_sorted(seen->begin(), seen->end()));
   BOOST_TEST(s.core()->at_rest());
+}
+
+BOOST_AUTO_TEST_CASE(sessions_of_one_graph_call_a_function_with_state_one_at_a_time) {
+  constexpr int runs = 500;
+  engine e;
+  auto g = e.builder();
+  const auto x = g.placeholder("x", scalar);
+  g.output("y", g.function("count", {x}, {scalar},
+                           {[calls = 0](std::span<value>, std::span<value> out) mutable {
+                              const auto before = calls;
+                              std::this_thread::yield(); // for another session, if it were let in
+                              calls = before + 1;
+                              out[0] = number(static_cast<float>(calls));
+                            },
+                            function_kind::stateful})[0]);
+  const auto model = g.build();
+  std::array<std::vector<float>, 2> counted;
+  {
+    std::vector<std::jthread> callers;
+    for (auto& mine : counted)
+      callers.emplace_back([&] {
+        auto s = e.load(model);
+        for (int i = 0; i < runs; ++i)
+          mine.push_back(number(s.run({{"x", 0.f}})["y"]));
+      });
+  }
+  std::vector<float> all(2 * runs);
+  std::merge(counted[0].begin(), counted[0].end(), counted[1].begin(), counted[1].end(), all.begin());
+  for (int i = 0; i < 2 * runs; ++i)
+    BOOST_TEST(all[static_cast<std::size_t>(i)] == static_cast<float>(i + 1));
 }
 
 BOOST_AUTO_TEST_CASE(results_go_into_the_callers_memory) {
