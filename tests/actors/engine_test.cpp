@@ -307,6 +307,19 @@ BOOST_AUTO_TEST_CASE(a_second_callback_for_one_result_is_refused) {
   e.settle();
 }
 
+BOOST_AUTO_TEST_CASE(an_engine_may_end_on_another_thread_than_it_was_made_on) {
+  std::promise<std::unique_ptr<engine>> made;
+  std::promise<void> ended;
+  std::jthread maker{[&] {
+    auto e = std::make_unique<engine>();
+    static_cast<void>(e->load(doubling(*e)).run({{"x", row()}}));
+    made.set_value(std::move(e));
+    ended.get_future().wait(); // lives on while the engine ends
+  }};
+  made.get_future().get().reset();
+  ended.set_value();
+}
+
 BOOST_AUTO_TEST_CASE(a_session_may_be_closed_by_its_own_callback) {
   engine e;
   auto s = e.load(doubling(e));
