@@ -12,6 +12,7 @@
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
+#include <caf/logger.hpp>
 #include <caf/send.hpp>
 
 #include <algorithm>
@@ -24,12 +25,31 @@ namespace {
 constexpr std::chrono::seconds drain_at_end{5};
 constexpr std::uint32_t smallest_window = 4;
 
+/// At its end the thread is as it was: whoever spawns an actor otherwise keeps a reference to the system's
+/// logger. The end of the system would wait for it on another thread, or, in a static object, meet what is
+/// left of it after the end of the main thread's own variables.
+class logger_borrowed {
+public:
+  explicit logger_borrowed(caf::actor_system& system)
+    : before_(caf::logger::current_logger() == &system.logger()) {}
+  ~logger_borrowed() {
+    if (!before_)
+      caf::logger::set_current_actor_system(nullptr);
+  }
+  logger_borrowed(const logger_borrowed&) = delete;
+  logger_borrowed& operator=(const logger_borrowed&) = delete;
+
+private:
+  const bool before_;
+};
+
 /// A system of the engine's own: only what sessions need.
 struct own_system {
   explicit own_system(const std::shared_ptr<executor>& threads) {
     register_message_types(config);
     run_actors_on(config, threads);
     system.emplace(config);
+    caf::logger::set_current_actor_system(nullptr); // see logger_borrowed
   }
   caf::actor_system_config config;
   std::optional<caf::actor_system> system;
@@ -83,6 +103,7 @@ struct engine::state {
 engine::engine(engine_options options) : state_(std::make_unique<state>(std::move(options))) {
   state_->own = std::make_unique<own_system>(state_->threads);
   state_->system = &*state_->own->system;
+  const logger_borrowed logger{*state_->system};
   state_->device = spawn_device_actor(*state_->system, state_->cpu);
 }
 
@@ -92,6 +113,7 @@ engine::engine(caf::actor_system& system, engine_options options)
     throw error{errc::invalid_argument, "the actor system does not know Sluice's message types: call "
                                         "sluice::configure(config) before it is made"};
   state_->system = &system;
+  const logger_borrowed logger{system};
   state_->device = spawn_device_actor(system, state_->cpu);
 }
 
@@ -127,6 +149,7 @@ session engine::load(std::shared_ptr<const graph> model, session_options options
   setup.window = options.window ? options.window : std::max(2 * budget, smallest_window);
   setup.options = std::move(options);
   const auto core = std::make_shared<session_core>(std::move(setup), *state_->system);
+  const logger_borrowed logger{*state_->system};
   core->start();
   const std::lock_guard lock{state_->mutex};
   std::erase_if(state_->sessions, [](const auto& s) { return s.expired(); });

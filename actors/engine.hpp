@@ -33,7 +33,10 @@ struct engine_options {
 };
 
 /// Owns the actor system and the devices; loads graphs. Its end drains its sessions for 5 s, then cancels
-/// what is left.
+/// what is left. It may end on any thread.
+///
+/// An engine, and a session, may be a static object. Then no run may be in flight at the end of main(): the
+/// libraries that kernels are made with, such as oneDNN, end before such an engine does.
 ///
 /// @threadsafe all members but the destructor.
 class SLUICE_API engine {
@@ -63,6 +66,9 @@ public:
   [[nodiscard]] std::size_t memory_in_use(std::string_view device = "cpu:0") const;
   [[nodiscard]] std::size_t memory_peak(std::string_view device = "cpu:0") const;
 
+  /// A thread that spawns actors in it of its own keeps it from ending, until the thread ends or calls
+  /// caf::logger::set_current_actor_system(nullptr). The main thread must do so before the end of main() if
+  /// the engine is a static object.
   [[nodiscard]] caf::actor_system& system() const noexcept;
 
 private:

@@ -21,8 +21,10 @@ inline constexpr edge_index no_edge = ~edge_index{0}; ///< an optional input tha
 
 /// How a plain C++ function that serves as a node behaves.
 enum class function_kind : std::uint8_t {
-  pure,     ///< no state: may run for several frames at once
-  stateful, ///< keeps state: runs for one frame at a time, in frame order
+  pure, ///< no state: may run for several frames at once
+  /// Keeps state: runs for one frame at a time, in frame order. The sessions of its graph share the state;
+  /// their calls do not overlap, and come in no particular order between sessions.
+  stateful,
   blocking, ///< may block: runs outside the CPU's workers, for several frames at once
 };
 

@@ -1,6 +1,7 @@
 #include <sluice/graph/graph_builder.hpp>
 
 #include <algorithm>
+#include <mutex>
 
 namespace sluice {
 
@@ -21,6 +22,16 @@ void check_arity(const graph::node& n, const char* what, std::size_t count, std:
   if (count < least || count > most)
     refuse("node " + title(n) + " has " + std::to_string(count) + ' ' + what + "; it takes " +
            arity(least, most));
+}
+
+/// A function with state that is called once at a time, whatever the number of sessions of its graph.
+graph_function one_at_a_time(graph_function f) {
+  auto calls = std::make_shared<std::mutex>();
+  f.call = [calls = std::move(calls), call = std::move(f.call)](std::span<value> in, std::span<value> out) {
+    const std::lock_guard lock{*calls};
+    call(in, out);
+  };
+  return f;
 }
 
 } // namespace
@@ -174,6 +185,8 @@ std::vector<edge_ref> graph_builder::function(std::string name, std::vector<edge
   if (outputs.empty())
     refuse("node " + title(n) + " has no outputs");
   state_->check_inputs(n);
+  if (f.kind == function_kind::stateful)
+    f = one_at_a_time(std::move(f));
   n.function = std::make_shared<const graph_function>(std::move(f));
   return state_->add_node(std::move(n), std::move(outputs), {});
 }

@@ -29,15 +29,10 @@ void run_planned(kernel_context& ctx, tensor& y, const tensor& a, const tensor& 
   const auto arrays = plan.advances(0) == plan.advances(1) ? operands::both
                       : plan.advances(0)                   ? operands::left
                                                            : operands::right;
-  ctx.parallel_for(
-      static_cast<std::size_t>(y.elements()), elements_per_chunk, [&](std::size_t begin, std::size_t end) {
-        plan.for_each_run(begin, end,
-                          [&](const broadcast_plan::offsets& from, std::size_t first, std::size_t n) {
-                            loop.run(element(a.raw(), from[0], loop.left_bytes),
-                                     element(b.raw(), from[1], loop.right_bytes),
-                                     static_cast<std::byte*>(y.raw()) + first * loop.result_bytes, n, arrays);
-                          });
-      });
+  for_each_run(ctx, plan, [&](const broadcast_plan::offsets& from, std::size_t first, std::size_t n) {
+    loop.run(element(a.raw(), from[0], loop.left_bytes), element(b.raw(), from[1], loop.right_bytes),
+             static_cast<std::byte*>(y.raw()) + first * loop.result_bytes, n, arrays);
+  });
 }
 
 /// Which arrays advance where no plan is needed: both have one shape, or one is a single element.

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <sluice/devices/kernel_context.hpp>
 #include <sluice/graph/shape.hpp>
+#include <sluice/ops/elementwise.hpp>
 
 #include <array>
 #include <cstddef>
@@ -79,6 +81,14 @@ private:
   std::size_t rank_ = 1; // innermost axis first; at least one
   std::array<axis, shape::max_rank> axes_{};
 };
+
+/// Calls `body` for all runs of the plan's output, as broadcast_plan::for_each_run does; threads share the
+/// chunks.
+template <class Body>
+void for_each_run(kernel_context& ctx, const broadcast_plan& plan, const Body& body) {
+  ctx.parallel_for(static_cast<std::size_t>(plan.output().elements()), elements_per_chunk,
+                   [&](std::size_t begin, std::size_t end) { plan.for_each_run(begin, end, body); });
+}
 
 /// Before opset 7: `b` as it aligns with `a` when its first axis is `a`'s axis `axis` (-1: the last axes of
 /// `a`). Throws errc::kernel_failed if it does not fit.

@@ -55,16 +55,10 @@ void select(kernel_context& ctx) {
   const std::size_t c_step = plan.advances(0);
   const std::size_t x_step = plan.advances(1);
   const std::size_t y_step = plan.advances(2);
-  ctx.parallel_for(static_cast<std::size_t>(plan.output().elements()), elements_per_chunk,
-                   [&](std::size_t begin, std::size_t end) {
-                     plan.for_each_run(
-                         begin, end,
-                         [&](const broadcast_plan::offsets& from, std::size_t first, std::size_t n) {
-                           for (std::size_t i = 0; i < n; ++i)
-                             to[first + i] = take[from[0] + i * c_step] ? x[from[1] + i * x_step]
-                                                                        : y[from[2] + i * y_step];
-                         });
-                   });
+  for_each_run(ctx, plan, [&](const broadcast_plan::offsets& from, std::size_t first, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i)
+      to[first + i] = take[from[0] + i * c_step] ? x[from[1] + i * x_step] : y[from[2] + i * y_step];
+  });
 }
 
 std::unique_ptr<prepared_kernel> where(const kernel_request& r) {

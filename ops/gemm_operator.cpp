@@ -152,10 +152,10 @@ private:
 };
 
 std::unique_ptr<prepared_kernel> prepare_gemm(const kernel_request& r) {
-  return visit_product_type(r.op.element(0),
-                            [&]<class T>(std::type_identity<T>) -> std::unique_ptr<prepared_kernel> {
-                              return std::make_unique<gemm_kernel<T>>(r.op);
-                            });
+  return visit_among(product_types{}, r.op.element(0),
+                     [&]<class T>(std::type_identity<T>) -> std::unique_ptr<prepared_kernel> {
+                       return std::make_unique<gemm_kernel<T>>(r.op);
+                     });
 }
 
 } // namespace

@@ -62,10 +62,10 @@ std::vector<value_type> infer_matmul(const op_view& op) {
 }
 
 std::unique_ptr<prepared_kernel> prepare_matmul(const kernel_request& r) {
-  return visit_product_type(r.op.element(0),
-                            [&]<class T>(std::type_identity<T>) -> std::unique_ptr<prepared_kernel> {
-                              return std::make_unique<matmul_kernel<T>>(r.op.constant(1));
-                            });
+  return visit_among(product_types{}, r.op.element(0),
+                     [&]<class T>(std::type_identity<T>) -> std::unique_ptr<prepared_kernel> {
+                       return std::make_unique<matmul_kernel<T>>(r.op.constant(1));
+                     });
 }
 
 } // namespace

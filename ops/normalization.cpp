@@ -1,12 +1,14 @@
+#include <sluice/ops/channels.hpp>
 #include <sluice/ops/elementwise.hpp>
 #include <sluice/ops/inference.hpp>
 #include <sluice/ops/movement.hpp>
 #include <sluice/ops/operators.hpp>
-#include <sluice/ops/small_floats.hpp>
 #include <sluice/ops/vector_math.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 namespace sluice::ops {
 
@@ -40,27 +42,6 @@ std::vector<T> parameters(const kernel_context& ctx, std::size_t i, std::int64_t
     throw error{errc::kernel_failed, "input " + std::to_string(i) + " is " + describe(ctx.input_value(i)) +
                                          ", not of " + std::to_string(n) + " elements"};
   return numbers<T>(ctx.input(i));
-}
-
-/// Calls f(x, y) with the elements of input 0 and output 0 as float or double: small floats by way of floats.
-template <class F>
-void with_elements(kernel_context& ctx, F f) {
-  const auto type = ctx.input(0).type();
-  const auto s = ctx.input(0).shape();
-  const auto& in = ctx.input(0);
-  auto& out = ctx.output(0, type, s);
-  visit_among(float_types{}, type, [&]<class T>(std::type_identity<T>) {
-    if constexpr (is_small_float<T>) {
-      const auto n = static_cast<std::size_t>(s.elements());
-      const auto x = tensor::make(element_type::float32, s, ctx.allocator());
-      const auto y = tensor::make(element_type::float32, s, ctx.allocator());
-      to_floats(in.data<T>().data(), x->template data<float>().data(), n);
-      f(static_cast<const float*>(x->template data<float>().data()), y->template data<float>().data());
-      from_floats(y->template data<float>().data(), out.data<T>().data(), n);
-    } else {
-      f(in.data<T>().data(), out.data<T>().data());
-    }
-  });
 }
 
 /// y = factor x + offset, for one run of neighbours.
@@ -140,21 +121,6 @@ kernel_entry layer_normalization_kernel() {
 }
 
 // InstanceNormalization and BatchNormalization: a factor and an offset for each channel
-
-/// Batches, channels and the elements of a channel.
-struct channels {
-  std::int64_t batch;
-  std::int64_t count;
-  std::int64_t inner;
-
-  explicit channels(const shape& s) : batch(0), count(0), inner(0) {
-    if (s.rank() < 1)
-      throw error{errc::kernel_failed, "a scalar has no channels"};
-    batch = s[0];
-    count = s.rank() == 1 ? 1 : s[1];
-    inner = s.rank() <= 2 ? 1 : s.product(2, s.rank());
-  }
-};
 
 kernel_entry instance_normalization_kernel() {
   return {[](const kernel_request& r) {
@@ -299,81 +265,6 @@ kernel_entry lp_normalization_kernel() {
   }};
 }
 
-// LRN
-
-struct lrn_window {
-  std::int64_t size;
-  float alpha;
-  float beta;
-  float bias;
-};
-
-/// y = x / (bias + alpha / size * sum of squares over `size` neighbouring channels) ^ beta, for `width`
-/// neighbours of all channels.
-template <class T>
-void lrn_strip(const lrn_window& w, const T* x, T* y, std::int64_t channel_count, std::int64_t inner,
-               std::size_t width) {
-  constexpr std::size_t most = 256;
-  using enum binary_function;
-  const auto& loops = vector_math<T>();
-  std::array<T, most> sum;
-  std::array<T, most> square;
-  const auto change = [&](unary_function f, T p0, T p1) {
-    const std::array<T, 3> constants = {p0, p1, T{0}};
-    loops[f](sum.data(), sum.data(), width, constants.data());
-  };
-  for (std::int64_t channel = 0; channel < channel_count; ++channel) {
-    const auto first = std::max<std::int64_t>(0, channel - (w.size - 1) / 2);
-    const auto last = std::min(channel_count - 1, channel + w.size / 2);
-    std::fill_n(sum.data(), width, T{0});
-    for (auto k = first; k <= last; ++k) {
-      loops(mul, operands::both)(x + k * inner, x + k * inner, square.data(), width);
-      loops(add, operands::both)(sum.data(), square.data(), sum.data(), width);
-    }
-    change(unary_function::affine, static_cast<T>(w.alpha) / static_cast<T>(w.size), static_cast<T>(w.bias));
-    const auto* from = x + channel * inner;
-    auto* to = y + channel * inner;
-    if (w.beta == 0.75F) { // the usual power is two square roots
-      change(unary_function::sqrt, T{0}, T{0});
-      loops(div, operands::both)(from, sum.data(), to, width);
-      change(unary_function::sqrt, T{0}, T{0});
-      loops(div, operands::both)(to, sum.data(), to, width);
-    } else {
-      change(unary_function::log, T{0}, T{0});
-      change(unary_function::affine, -static_cast<T>(w.beta), T{0});
-      change(unary_function::exp, T{0}, T{0});
-      loops(mul, operands::both)(from, sum.data(), to, width);
-    }
-  }
-}
-
-kernel_entry lrn_kernel() {
-  return {[](const kernel_request& r) {
-    const auto& a = r.op.attributes();
-    const lrn_window w{a.get<std::int64_t>("size"), a.get<float>("alpha", 1e-4F), a.get<float>("beta", 0.75F),
-                       a.get<float>("bias", 1.0F)};
-    if (w.size < 1)
-      throw error{errc::invalid_graph, "a window of " + std::to_string(w.size) + " channels"};
-    return make_kernel([w](kernel_context& ctx) {
-      const channels c{ctx.input(0).shape()};
-      constexpr std::int64_t width = 256;
-      const auto strips = (c.inner + width - 1) / width;
-      with_elements(ctx, [&]<class T>(const T* x, T* y) {
-        ctx.parallel_for(static_cast<std::size_t>(c.batch * strips), grain_for(w.size * c.count * width),
-                         [&](std::size_t begin, std::size_t end) {
-                           for (auto i = static_cast<std::int64_t>(begin); i < static_cast<std::int64_t>(end);
-                                ++i) {
-                             const auto at = i % strips * width;
-                             const auto first = i / strips * c.count * c.inner + at;
-                             lrn_strip(w, x + first, y + first, c.count, c.inner,
-                                       static_cast<std::size_t>(std::min(width, c.inner - at)));
-                           }
-                         });
-      });
-    });
-  }};
-}
-
 } // namespace
 
 void register_normalization(operator_library& lib) {
@@ -400,7 +291,6 @@ void register_normalization(operator_library& lib) {
           batch_normalization_kernel());
   lib.add({.name = "LpNormalization", .infer = same_as_first, .cost = elementwise_cost(4)},
           lp_normalization_kernel());
-  lib.add({.name = "LRN", .infer = same_as_first, .cost = elementwise_cost(16)}, lrn_kernel());
 }
 
 } // namespace sluice::ops

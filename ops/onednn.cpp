@@ -3,7 +3,8 @@
 namespace sluice::ops {
 
 const dnnl::engine& onednn_engine() {
-  static const dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  // Never destroyed: static objects may hold what was made with it.
+  static const auto& engine = *new dnnl::engine{dnnl::engine::kind::cpu, 0};
   return engine;
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <sluice/devices/kernel_context.hpp>
+#include <sluice/ops/elementwise.hpp>
 #include <sluice/ops/gemm.hpp>
 
-#include <string>
+#include <cstdint>
 
 /// Inputs and outputs of products in the type they are computed in.
 namespace sluice::ops {
@@ -77,29 +78,8 @@ private:
   scratch_array<C> computed_;
 };
 
-/// Calls `f(std::type_identity<T>{})` for a type that matrices are multiplied in. Throws errc::unsupported.
-template <class F>
-auto visit_product_type(element_type t, F&& f) {
-  switch (t) {
-  case element_type::float32:
-    return f(std::type_identity<float>{});
-  case element_type::float64:
-    return f(std::type_identity<double>{});
-  case element_type::float16:
-    return f(std::type_identity<float16>{});
-  case element_type::bfloat16:
-    return f(std::type_identity<bfloat16>{});
-  case element_type::int32:
-    return f(std::type_identity<std::int32_t>{});
-  case element_type::uint32:
-    return f(std::type_identity<std::uint32_t>{});
-  case element_type::int64:
-    return f(std::type_identity<std::int64_t>{});
-  case element_type::uint64:
-    return f(std::type_identity<std::uint64_t>{});
-  default:
-    throw error{errc::unsupported, "products of " + std::string{to_string(t)} + " are not supported"};
-  }
-}
+/// The types that matrices are multiplied in.
+using product_types = decltype(float_types{} +
+                               type_list<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>{});
 
 } // namespace sluice::ops

@@ -17,6 +17,7 @@ std::shared_ptr<const operator_library> standard_operators() {
     ops::register_arg(*made);
     ops::register_softmax(*made);
     ops::register_normalization(*made);
+    ops::register_lrn(*made);
     ops::register_sequence(*made);
     ops::register_algebra(*made);
     ops::register_detection(*made);

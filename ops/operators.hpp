@@ -26,6 +26,7 @@ void register_reduce(operator_library& lib);
 void register_arg(operator_library& lib);
 void register_softmax(operator_library& lib);
 void register_normalization(operator_library& lib);
+void register_lrn(operator_library& lib);
 void register_sequence(operator_library& lib);
 void register_algebra(operator_library& lib);
 void register_detection(operator_library& lib);

@@ -189,16 +189,17 @@ std::unique_ptr<prepared_kernel> prepare_max_pool(const kernel_request& r) {
     return std::make_unique<max_with_indices<std::int8_t>>(std::move(w), column_major, indices);
   if (r.op.element(0) == element_type::uint8)
     return std::make_unique<max_with_indices<std::uint8_t>>(std::move(w), column_major, indices);
-  return visit_pool_type(r.op, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<prepared_kernel> {
-    if (indices)
-      return std::make_unique<max_with_indices<T>>(std::move(w), column_major, indices);
-    return pool_kernel<T>(w, fold_max<compute_type<T>>{}, false, r);
-  });
+  return visit_among(float_types{}, r.op.element(0),
+                     [&]<class T>(std::type_identity<T>) -> std::unique_ptr<prepared_kernel> {
+                       if (indices)
+                         return std::make_unique<max_with_indices<T>>(std::move(w), column_major, indices);
+                       return pool_kernel<T>(w, fold_max<compute_type<T>>{}, false, r);
+                     });
 }
 
 std::unique_ptr<prepared_kernel> prepare_average_pool(const kernel_request& r) {
   const auto count_padding = r.op.attributes().get<std::int64_t>("count_include_pad", 0) != 0;
-  return visit_pool_type(r.op, [&]<class T>(std::type_identity<T>) {
+  return visit_among(float_types{}, r.op.element(0), [&]<class T>(std::type_identity<T>) {
     return pool_kernel<T>(pool_window(r.op), fold_average<compute_type<T>>{}, count_padding, r);
   });
 }
@@ -206,7 +207,7 @@ std::unique_ptr<prepared_kernel> prepare_average_pool(const kernel_request& r) {
 template <bool FloatP>
 std::unique_ptr<prepared_kernel> prepare_lp_pool(const kernel_request& r) {
   const auto p = norm_exponent(r.op, FloatP);
-  return visit_pool_type(r.op, [&]<class T>(std::type_identity<T>) {
+  return visit_among(float_types{}, r.op.element(0), [&]<class T>(std::type_identity<T>) {
     using C = compute_type<T>;
     return pool_kernel<T>(pool_window(r.op), fold_norm<C>{static_cast<C>(p)}, false, r);
   });

@@ -86,14 +86,15 @@ std::unique_ptr<prepared_kernel> global_kernel(Plane plane) {
 
 template <template <class> class Plane>
 std::unique_ptr<prepared_kernel> prepare_global(const kernel_request& r) {
-  return visit_pool_type(
-      r.op, [&]<class T>(std::type_identity<T>) { return global_kernel<T>(Plane<compute_type<T>>{}); });
+  return visit_among(float_types{}, r.op.element(0), [&]<class T>(std::type_identity<T>) {
+    return global_kernel<T>(Plane<compute_type<T>>{});
+  });
 }
 
 template <bool FloatP>
 std::unique_ptr<prepared_kernel> prepare_global_lp(const kernel_request& r) {
   const auto p = norm_exponent(r.op, FloatP);
-  return visit_pool_type(r.op, [&]<class T>(std::type_identity<T>) {
+  return visit_among(float_types{}, r.op.element(0), [&]<class T>(std::type_identity<T>) {
     using C = compute_type<T>;
     return global_kernel<T>(plane_norm<C>{{static_cast<C>(p)}});
   });

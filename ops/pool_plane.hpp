@@ -190,23 +190,6 @@ private:
   std::int64_t whole_end_ = 0;
 };
 
-template <class F>
-auto visit_pool_type(const op_view& op, F&& f) {
-  switch (op.element(0)) {
-  case element_type::float32:
-    return f(std::type_identity<float>{});
-  case element_type::float64:
-    return f(std::type_identity<double>{});
-  case element_type::float16:
-    return f(std::type_identity<float16>{});
-  case element_type::bfloat16:
-    return f(std::type_identity<bfloat16>{});
-  default:
-    throw error{errc::unsupported,
-                "pooling of " + std::string{to_string(op.element(0))} + " is not supported"};
-  }
-}
-
 /// The exponent of a norm: a float in the oldest opsets.
 inline double norm_exponent(const op_view& op, bool is_float) {
   const auto p = is_float ? static_cast<double>(op.attributes().get<float>("p", 2.0f))

@@ -64,17 +64,11 @@ void combine(kernel_context& ctx) {
   auto* y = ctx.output(0, plan.output()).template data<T>().data();
   const std::size_t step_a = plan.advances(0);
   const std::size_t step_b = plan.advances(1);
-  ctx.parallel_for(static_cast<std::size_t>(plan.output().elements()), elements_per_chunk,
-                   [&](std::size_t begin, std::size_t end) {
-                     plan.for_each_run(
-                         begin, end,
-                         [&](const broadcast_plan::offsets& from, std::size_t first, std::size_t n) {
-                           for (std::size_t i = 0; i < n; ++i)
-                             y[first + i] = quantised<T>(Op{}(left[index_of(a[from[0] + i * step_a])],
-                                                              right[index_of(b[from[1] + i * step_b])]),
-                                                         result);
-                         });
-                   });
+  for_each_run(ctx, plan, [&](const broadcast_plan::offsets& from, std::size_t first, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i)
+      y[first + i] = quantised<T>(
+          Op{}(left[index_of(a[from[0] + i * step_a])], right[index_of(b[from[1] + i * step_b])]), result);
+  });
 }
 
 template <class Op>

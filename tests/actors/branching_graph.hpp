@@ -1,6 +1,6 @@
 #pragma once
 
-#include <sluice/sluice.hpp>
+#include "scalars.hpp"
 
 #include <functional>
 #include <memory>
@@ -8,15 +8,6 @@
 #include <vector>
 
 namespace sluice::test {
-
-[[nodiscard]] inline value number(float x) {
-  return tensor::of_scalar(x);
-}
-[[nodiscard]] inline float number(const value& v) {
-  return v.scalar<float>();
-}
-
-inline const value_type scalar{element_type::float32, shape{}};
 
 /// Heard at the start of every C++ function of a graph, with the function's name; may throw.
 using node_hook = std::function<void(const std::string& node)>;

@@ -1,4 +1,5 @@
 #include "branching_graph.hpp"
+#include "gated_graph.hpp"
 #include "stepped_engine.hpp"
 
 #include <sluice/actors/handles.hpp>
@@ -7,24 +8,18 @@
 
 #include <caf/all.hpp>
 
-#include <thread>
+#include <tests/support/says.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <future>
+#include <thread>
 
 using namespace sluice;
 using namespace sluice::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-auto has_code(errc code, std::string part = {}) {
-  return [code, part = std::move(part)](const error& e) {
-    BOOST_TEST_MESSAGE(e.what());
-    return e.code() == code && std::string{e.what()}.find(part) != std::string::npos;
-  };
-}
 
 const std::size_t row_bytes = tensor_block_bytes(1000 * sizeof(float));
 
@@ -105,7 +100,7 @@ BOOST_AUTO_TEST_CASE(an_engine_lives_in_the_users_own_actor_system) {
 BOOST_AUTO_TEST_CASE(an_actor_system_that_was_not_configured_is_refused) {
   caf::actor_system_config config;
   caf::actor_system system{config};
-  BOOST_CHECK_EXCEPTION(engine{system}, error, has_code(errc::invalid_argument, "sluice::configure(config)"));
+  BOOST_CHECK_EXCEPTION(engine{system}, error, says(errc::invalid_argument, "sluice::configure(config)"));
 }
 
 BOOST_AUTO_TEST_CASE(a_named_pool_is_shared_and_has_one_size) {
@@ -115,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_named_pool_is_shared_and_has_one_size) {
   BOOST_TEST((a.core()->setup().threads == b.core()->setup().threads));
   BOOST_CHECK_EXCEPTION(
       static_cast<void>(e.load(doubling(e), {.inter_op_parallelism_threads = 2, .pool = "shared"})), error,
-      has_code(errc::invalid_argument, "shared"));
+      says(errc::invalid_argument, "shared"));
   auto own = e.load(doubling(e), {.inter_op_parallelism_threads = 1});
   BOOST_TEST((a.core()->setup().threads != own.core()->setup().threads));
   for (auto* s : {&a, &b, &own})
@@ -171,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_frame_that_never_fits_is_refused_at_once) {
   engine e{{.memory_budget = {{"cpu:0", row_bytes / 2}}}};
   auto s = e.load(doubling(e));
   BOOST_CHECK_EXCEPTION(static_cast<void>(s.run({{"x", row()}})), error,
-                        has_code(errc::out_of_memory, "a frame needs"));
+                        says(errc::out_of_memory, "a frame needs"));
 }
 
 BOOST_AUTO_TEST_CASE(frames_wait_for_the_memory_of_others_and_the_budget_is_kept) {
@@ -278,7 +273,7 @@ BOOST_AUTO_TEST_CASE(a_blocking_function_that_throws_fails_its_run_like_any_othe
   std::promise<errc> code;
   s.run_async({{"x", 1.f}}).then([](const values&) {}, [&](const error& why) { code.set_value(why.code()); });
   BOOST_TEST((code.get_future().get() == errc::kernel_failed));
-  BOOST_CHECK_EXCEPTION(s.run({{"x", 1.f}}), error, has_code(errc::kernel_failed, "'reader': no such file"));
+  BOOST_CHECK_EXCEPTION(s.run({{"x", 1.f}}), error, says(errc::kernel_failed, "'reader': no such file"));
 }
 
 BOOST_AUTO_TEST_CASE(a_callback_that_throws_is_counted_and_hurts_nobody) {
@@ -303,8 +298,21 @@ BOOST_AUTO_TEST_CASE(a_second_callback_for_one_result_is_refused) {
   auto s = e->load(doubling(*e));
   auto r = s.run_async({{"x", row()}});
   r.then([](const values&) {});
-  BOOST_CHECK_EXCEPTION(r.then([](const values&) {}), error, has_code(errc::invalid_argument));
+  BOOST_CHECK_EXCEPTION(r.then([](const values&) {}), error, says(errc::invalid_argument));
   e.settle();
+}
+
+BOOST_AUTO_TEST_CASE(an_engine_may_end_on_another_thread_than_it_was_made_on) {
+  std::promise<std::unique_ptr<engine>> made;
+  std::promise<void> ended;
+  std::jthread maker{[&] {
+    auto e = std::make_unique<engine>();
+    static_cast<void>(e->load(doubling(*e)).run({{"x", row()}}));
+    made.set_value(std::move(e));
+    ended.get_future().wait(); // lives on while the engine ends
+  }};
+  made.get_future().get().reset();
+  ended.set_value();
 }
 
 BOOST_AUTO_TEST_CASE(a_session_may_be_closed_by_its_own_callback) {
@@ -316,7 +324,7 @@ BOOST_AUTO_TEST_CASE(a_session_may_be_closed_by_its_own_callback) {
     closed.set_value();
   });
   closed.get_future().wait();
-  BOOST_CHECK_EXCEPTION(static_cast<void>(s.run({{"x", row()}})), error, has_code(errc::engine_closed));
+  BOOST_CHECK_EXCEPTION(static_cast<void>(s.run({{"x", row()}})), error, says(errc::engine_closed));
 }
 
 BOOST_AUTO_TEST_CASE(an_endless_deadline_is_one_that_never_comes) {
@@ -327,22 +335,13 @@ BOOST_AUTO_TEST_CASE(an_endless_deadline_is_one_that_never_comes) {
 
 BOOST_AUTO_TEST_CASE(a_deadline_holds_while_the_caller_waits_in_line) {
   engine e;
-  std::promise<void> release;
-  auto released = release.get_future().share();
-  auto g = e.builder();
-  const auto x = g.placeholder("x", scalar);
-  g.output("y", g.function("gate", {x}, {scalar},
-                           {[released](std::span<value> in, std::span<value> out) {
-                              released.wait();
-                              out[0] = in[0];
-                            },
-                            function_kind::blocking})[0]);
-  auto s = e.load(g.build(), {.window = 1, .queue_limit = 1});
+  gated_graph gated{e};
+  auto s = e.load(gated.model, {.window = 1, .queue_limit = 1});
   auto first = s.run_async({{"x", 1.f}});
   while (s.core()->in_flight() == 0)
     std::this_thread::yield();
   auto queued = s.run_async({{"x", 2.f}});
-  BOOST_CHECK_EXCEPTION(s.run({{"x", 3.f}}, {.deadline = 5ms}), error, has_code(errc::deadline_exceeded));
+  BOOST_CHECK_EXCEPTION(s.run({{"x", 3.f}}, {.deadline = 5ms}), error, says(errc::deadline_exceeded));
   std::stop_source stop;
   auto in_line = std::async(std::launch::async, [&] {
     try {
@@ -354,7 +353,7 @@ BOOST_AUTO_TEST_CASE(a_deadline_holds_while_the_caller_waits_in_line) {
   });
   stop.request_stop();
   BOOST_TEST((in_line.get() == errc::cancelled));
-  release.set_value();
+  gated.open();
   BOOST_TEST(number(queued.get()["y"]) == 2);
 }
 

@@ -1,4 +1,4 @@
-#include "branching_graph.hpp"
+#include "gated_graph.hpp"
 
 #include <sluice/actors/handles.hpp>
 #include <sluice/actors/messages.hpp>
@@ -37,12 +37,8 @@ struct loopback {
   loopback() {
     auto g = e.builder();
     const auto x = g.placeholder("x", scalar);
-    const auto add = [](float step) {
-      return graph_function{
-          [step](std::span<value> in, std::span<value> out) { out[0] = number(number(in[0]) + step); }};
-    };
-    const auto a = g.function("a", {x}, {scalar}, add(1))[0];
-    g.output("y", g.function("b", {a}, {scalar}, add(10))[0]);
+    const auto a = g.function("a", {x}, {scalar}, add_of(1))[0];
+    g.output("y", g.function("b", {a}, {scalar}, add_of(10))[0]);
     s.emplace(e.load(g.build("remote")));
   }
 
@@ -239,17 +235,8 @@ BOOST_FIXTURE_TEST_CASE(a_remote_monitor_hears_of_a_killed_node, loopback) {
 }
 
 BOOST_FIXTURE_TEST_CASE(requests_that_are_under_way_when_the_engine_ends_are_answered, loopback) {
-  std::promise<void> release;
-  auto released = release.get_future().share();
-  auto g = e.builder();
-  const auto x = g.placeholder("x", scalar);
-  g.output("y", g.function("gate", {x}, {scalar},
-                           {[released](std::span<value> in, std::span<value> out) {
-                              released.wait();
-                              out[0] = in[0];
-                            },
-                            function_kind::blocking})[0]);
-  auto gated = e.load(g.build(), {.window = 1});
+  gated_graph graph{e};
+  auto gated = e.load(graph.model, {.window = 1});
   caf::scoped_actor self{client};
   const auto session = remote(handle_of(gated));
   int answers = 0;
@@ -263,7 +250,7 @@ BOOST_FIXTURE_TEST_CASE(requests_that_are_under_way_when_the_engine_ends_are_ans
     for (auto& p : pending)
       p.receive([&](const run_reply&) { BOOST_ERROR("it was closed"); },
                 [&](const caf::error& why) { answers += contains(client.render(why), "closed") ? 1 : 0; });
-    release.set_value();
+    graph.open();
   }
   BOOST_TEST(answers == 3);
 }

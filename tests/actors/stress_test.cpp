@@ -158,10 +158,10 @@ BOOST_AUTO_TEST_CASE(many_callers_cancel_and_stop_at_random) {
 
 BOOST_AUTO_TEST_CASE(sessions_come_and_go_with_runs_in_flight) {
   engine e;
+  const branching_graph graph{e, std::make_shared<node_hook>()};
   std::atomic<int> outcomes = 0;
   int started = 0;
   for (int i = 0; i < (sanitized ? 20 : 200); ++i) {
-    const branching_graph graph{e, std::make_shared<node_hook>()}; // its node with state serves one session
     auto s = e.load(graph.model);
     for (int k = 0; k < i % 7; ++k) {
       ++started;

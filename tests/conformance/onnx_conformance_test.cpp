@@ -8,7 +8,6 @@
 #include <fstream>
 #include <iostream>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,14 +31,6 @@ std::set<std::string> known_gaps() {
   return gaps;
 }
 
-/// Lives as long as the cases run.
-struct engine_of_cases {
-  engine_of_cases() { executor.emplace(execution_options{}); }
-  ~engine_of_cases() { executor.reset(); }
-  static inline std::optional<graph_executor> executor;
-};
-BOOST_TEST_GLOBAL_FIXTURE(engine_of_cases);
-
 struct tally {
   std::size_t ran = 0, passed = 0;
   std::set<std::string> gaps; // that were met
@@ -47,9 +38,9 @@ struct tally {
 tally total;
 
 void check(const onnx_case& c) {
+  static const graph_executor executor{{}};
   static const auto gaps = known_gaps();
-  const auto r =
-      run_case(c, known_operators(), [](auto g) { return engine_of_cases::executor->open(std::move(g)); });
+  const auto r = run_case(c, known_operators(), [](auto g) { return executor.open(std::move(g)); });
   ++total.ran;
   if (r.status == case_status::passed) {
     ++total.passed;

@@ -1,3 +1,5 @@
+#include "jobs.hpp"
+
 #include <sluice/devices/blocking_threads.hpp>
 #include <sluice/devices/stepped_executor.hpp>
 
@@ -6,20 +8,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <latch>
 #include <thread>
 #include <vector>
 
 using namespace sluice;
+using namespace sluice::test;
 
 namespace {
-
-struct function_job final : job {
-  explicit function_job(std::function<void(worker&)> f) : function(std::move(f)) {}
-  void run(worker& here) noexcept override { function(here); }
-  std::function<void(worker&)> function;
-};
 
 /// The order in which ten jobs, each of which offers another, are stepped.
 std::vector<int> order_of(std::uint64_t seed) {

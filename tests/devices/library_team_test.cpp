@@ -1,3 +1,5 @@
+#include "jobs.hpp"
+
 #include <sluice/devices/cpu_threads.hpp>
 #include <sluice/devices/library_team.hpp>
 
@@ -27,24 +29,9 @@ void GOMP_parallel(void (*f)(void*), void* data, unsigned threads, unsigned flag
 }
 
 using namespace sluice;
+using namespace sluice::test;
 
 namespace {
-
-struct function_job final : job {
-  explicit function_job(std::function<void(worker&)> f) : function(std::move(f)) {}
-  void run(worker& here) noexcept override { function(here); }
-  std::function<void(worker&)> function;
-};
-
-void run_in(executor& pool, std::function<void(worker&)> f) {
-  std::latch done{1};
-  function_job j{[&](worker& here) {
-    f(here);
-    done.count_down();
-  }};
-  pool.submit(j);
-  done.wait();
-}
 
 /// Opens a region of `threads` members that call `f()`.
 template <class F>

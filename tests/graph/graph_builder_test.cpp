@@ -1,8 +1,11 @@
 #include <sluice/graph/graph_builder.hpp>
 
+#include <tests/support/says.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 using namespace sluice;
+using namespace sluice::test;
 
 namespace {
 
@@ -17,12 +20,6 @@ std::shared_ptr<const op_registry> operators() {
                    return std::vector<value_type>{op.input(0)};
                  }});
   return registry;
-}
-
-auto refused_with(std::string part) {
-  return [part = std::move(part)](const error& e) {
-    return e.code() == errc::invalid_graph && std::string{e.what()}.find(part) != std::string::npos;
-  };
 }
 
 } // namespace
@@ -65,27 +62,33 @@ BOOST_AUTO_TEST_CASE(a_wrong_node_is_refused_by_name) {
   graph_builder g{operators()};
   const auto x = g.placeholder<float>("x", {2});
   const auto i = g.placeholder<std::int64_t>("i", {2});
-  BOOST_CHECK_EXCEPTION(g.op("Nege", {x}, {}, "n"), error, refused_with("Nege 'n': unknown operator"));
-  BOOST_CHECK_EXCEPTION(g.op("Late", {x}, {}, "n"), error, refused_with("not in opset 17"));
-  BOOST_CHECK_EXCEPTION(g.op("Neg", {x, x}, {}, "n"), error, refused_with("has 2 inputs; it takes 1"));
-  BOOST_CHECK_EXCEPTION(g.op("Add", {x, i}, {}, "n"), error, refused_with("Add 'n': the shapes differ"));
-  BOOST_CHECK_EXCEPTION(g.op("Neg", {{77}}, {}, "n"), error, refused_with("no value of this graph"));
+  BOOST_CHECK_EXCEPTION(g.op("Nege", {x}, {}, "n"), error,
+                        says(errc::invalid_graph, "Nege 'n': unknown operator"));
+  BOOST_CHECK_EXCEPTION(g.op("Late", {x}, {}, "n"), error, says(errc::invalid_graph, "not in opset 17"));
+  BOOST_CHECK_EXCEPTION(g.op("Neg", {x, x}, {}, "n"), error,
+                        says(errc::invalid_graph, "has 2 inputs; it takes 1"));
+  BOOST_CHECK_EXCEPTION(g.op("Add", {x, i}, {}, "n"), error,
+                        says(errc::invalid_graph, "Add 'n': the shapes differ"));
+  BOOST_CHECK_EXCEPTION(g.op("Neg", {{77}}, {}, "n"), error,
+                        says(errc::invalid_graph, "no value of this graph"));
 }
 
 BOOST_AUTO_TEST_CASE(names_are_unique) {
   graph_builder g{operators()};
   const auto x = g.placeholder<float>("x", {2});
-  BOOST_CHECK_EXCEPTION(g.placeholder<float>("x", {2}), error, refused_with("'x'"));
+  BOOST_CHECK_EXCEPTION(g.placeholder<float>("x", {2}), error, says(errc::invalid_graph, "'x'"));
   static_cast<void>(g.op("Neg", {x}, {}, "n"));
-  BOOST_CHECK_EXCEPTION(g.op("Neg", {x}, {}, "n"), error, refused_with("two nodes are named 'n'"));
+  BOOST_CHECK_EXCEPTION(g.op("Neg", {x}, {}, "n"), error,
+                        says(errc::invalid_graph, "two nodes are named 'n'"));
   g.output("y", x);
-  BOOST_CHECK_EXCEPTION(g.output("y", x), error, refused_with("two outputs are named 'y'"));
+  BOOST_CHECK_EXCEPTION(g.output("y", x), error, says(errc::invalid_graph, "two outputs are named 'y'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_graph_without_outputs_is_refused) {
   graph_builder g{operators()};
   static_cast<void>(g.placeholder<float>("x", {2}));
-  BOOST_CHECK_EXCEPTION(static_cast<void>(g.build("net")), error, refused_with("'net' has no outputs"));
+  BOOST_CHECK_EXCEPTION(static_cast<void>(g.build("net")), error,
+                        says(errc::invalid_graph, "'net' has no outputs"));
 }
 
 BOOST_AUTO_TEST_CASE(types_follow_from_fed_shapes) {

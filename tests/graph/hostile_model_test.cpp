@@ -289,34 +289,34 @@ BOOST_AUTO_TEST_CASE(opsets_that_make_no_sense_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(external_data_outside_the_folder_is_refused) {
-  const scratch_folder outside;
-  const scratch_folder folder;
-  write(outside.path() / "secret", std::as_bytes(std::span{"12345678", 8}));
-  write(folder.path() / "short", std::as_bytes(std::span{"1234", 4}));
-  std::filesystem::create_symlink(outside.path() / "secret", folder.path() / "link");
-  std::filesystem::create_directory_symlink(outside.path(), folder.path() / "dir");
-  std::filesystem::create_directory(folder.path() / "sub");
+  const temporary_folder outside;
+  const temporary_folder folder;
+  write(outside / "secret", std::as_bytes(std::span{"12345678", 8}));
+  write(folder / "short", std::as_bytes(std::span{"1234", 4}));
+  std::filesystem::create_symlink(outside / "secret", folder / "link");
+  std::filesystem::create_directory_symlink(outside.path(), folder / "dir");
+  std::filesystem::create_directory(folder / "sub");
   const auto check = [&](const onnx::ModelProto& m, errc code, std::vector<std::string> parts) {
     BOOST_CHECK_EXCEPTION(load(m, {}, folder.path()), error, says(code, std::move(parts)));
   };
   const auto escape = "../" + outside.path().filename().string() + "/secret";
-  for (const auto& location : {escape, "sub/../" + escape, (outside.path() / "secret").string(),
-                               std::string{"link"}, std::string{"dir/secret"}})
+  for (const auto& location : {escape, "sub/../" + escape, (outside / "secret").string(), std::string{"link"},
+                               std::string{"dir/secret"}})
     check(with_external(location), errc::invalid_model, {"'w'", location, "outside"});
   check(with_external(""), errc::invalid_model, {"'w'", "outside"});
   check(with_external(std::string{"sh\0rt", 5}), errc::invalid_model, {"'w'", "outside"});
   check(with_external("none"), errc::io_failed, {"'w'", "none"});
   check(with_external("sub"), errc::io_failed, {"'w'", "folder"});
   check(with_external("short"), errc::invalid_model, {"'w'", "'short'", "4"});
-  BOOST_REQUIRE(::mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
+  BOOST_REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   check(with_external("pipe"), errc::io_failed, {"'w'", "regular"});
   BOOST_CHECK_EXCEPTION(load(with_external("short")), error,
                         says(errc::invalid_model, {"'w'", "without a folder"}));
 }
 
 BOOST_AUTO_TEST_CASE(external_data_outside_the_file_is_refused) {
-  const scratch_folder folder;
-  write(folder.path() / "data", std::vector<std::byte>(64));
+  const temporary_folder folder;
+  write(folder / "data", std::vector<std::byte>(64));
   const auto check = [&](const std::string& offset, const std::string& length) {
     BOOST_CHECK_EXCEPTION(load(with_external("data", offset, length), {}, folder.path()), error,
                           says(errc::invalid_model, {"'w'"}));

@@ -265,9 +265,9 @@ BOOST_AUTO_TEST_CASE(all_unsupported_operators_are_listed_at_once) {
     BOOST_CHECK(says(errc::unsupported, {"com.example::Own (opset 3, 1 node",
                                          "Nonsense (opset 17, 2 nodes, first 'the_first'"})(e));
   }
-  const scratch_folder folder;
-  write(folder.path() / "m.onnx", bytes_of(m));
-  check(find_unsupported(folder.path() / "m.onnx", *any_operator()));
+  const temporary_folder folder;
+  write(folder / "m.onnx", bytes_of(m));
+  check(find_unsupported(folder / "m.onnx", *any_operator()));
 }
 
 BOOST_AUTO_TEST_CASE(versions_of_operators_that_are_not_known_are_unsupported) {
@@ -292,14 +292,14 @@ BOOST_AUTO_TEST_CASE(versions_of_operators_that_are_not_known_are_unsupported) {
 }
 
 BOOST_AUTO_TEST_CASE(a_model_is_read_from_a_file_and_named_in_errors) {
-  const scratch_folder folder;
-  const auto file = folder.path() / "m.onnx";
+  const temporary_folder folder;
+  const auto file = folder / "m.onnx";
   write(file, bytes_of(model_with("g (float[1] x) => (float[1] y) { y = Relu(x) }")));
   BOOST_TEST(load_onnx(file, any_operator())->nodes().size() == 1);
   write(file, bytes_of(model_with("g (float[1] x) => (float[1] y) { y = Relu(z) }")));
   BOOST_CHECK_EXCEPTION(load_onnx(file, any_operator()), error,
                         says(errc::invalid_model, {file.string(), "'z'"}));
-  BOOST_CHECK_EXCEPTION(load_onnx(folder.path() / "none.onnx", any_operator()), error,
+  BOOST_CHECK_EXCEPTION(load_onnx(folder / "none.onnx", any_operator()), error,
                         says(errc::io_failed, {"none.onnx"}));
   BOOST_CHECK_EXCEPTION(load_onnx(folder.path(), any_operator()), error, says(errc::io_failed, {"folder"}));
 }

@@ -190,22 +190,22 @@ BOOST_AUTO_TEST_CASE(sparse_initializers_become_dense) {
 }
 
 BOOST_AUTO_TEST_CASE(external_data_is_shared_with_the_file_where_it_is_aligned) {
-  const scratch_folder folder;
+  const temporary_folder folder;
   std::vector<float> elements(50'000);
   std::iota(elements.begin(), elements.end(), 0.0f);
   std::vector<std::byte> content(2 + elements.size() * sizeof(float));
   std::memcpy(content.data(), elements.data(), content.size() - 2);
-  write(folder.path() / "weights.bin", content);
+  write(folder / "weights.bin", content);
 
   auto whole = message(onnx::TensorProto::FLOAT, {50'000});
   add_external(whole, "location", "weights.bin");
   const auto shared = weight_of(whole, folder.path());
-  std::filesystem::remove(folder.path() / "weights.bin"); // the tensor keeps the mapping
+  std::filesystem::remove(folder / "weights.bin"); // the tensor keeps the mapping
   BOOST_TEST(!shared.tensor().owns_elements());
   BOOST_TEST(shared.tensor().data<float>()[49'999] == 49'999);
 
   std::memcpy(content.data() + 2, elements.data(), content.size() - 2);
-  write(folder.path() / "weights.bin", content);
+  write(folder / "weights.bin", content);
   add_external(whole, "offset", "2");
   add_external(whole, "length", "200000");
   const auto copied = weight_of(whole, folder.path());
@@ -214,18 +214,18 @@ BOOST_AUTO_TEST_CASE(external_data_is_shared_with_the_file_where_it_is_aligned) 
 }
 
 BOOST_AUTO_TEST_CASE(external_data_may_lie_in_folders_below) {
-  const scratch_folder folder;
-  std::filesystem::create_directories(folder.path() / "a/b");
-  write(folder.path() / "a/b/w", std::as_bytes(std::span{"1234", 4}));
-  std::filesystem::create_symlink("b/w", folder.path() / "a/link");
+  const temporary_folder folder;
+  std::filesystem::create_directories(folder / "a/b");
+  write(folder / "a/b/w", std::as_bytes(std::span{"1234", 4}));
+  std::filesystem::create_symlink("b/w", folder / "a/link");
   auto t = message(onnx::TensorProto::UINT8, {4});
   add_external(t, "location", "./a/link");
   BOOST_TEST(weight_of(t, folder.path()).tensor().data<std::uint8_t>()[3] == '4');
 }
 
 BOOST_AUTO_TEST_CASE(every_kind_of_value_survives_a_file) {
-  const scratch_folder folder;
-  const auto file = folder.path() / "v.pb";
+  const temporary_folder folder;
+  const auto file = folder / "v.pb";
   const value numbers = tensor::of<float>({2, 2}, {1, 2, 3, 4});
   const value words = tensor::of<std::string>({2}, {std::string{"a"}, std::string{"b"}});
   const auto again = [&](const value& v) {
@@ -251,12 +251,12 @@ BOOST_AUTO_TEST_CASE(every_kind_of_value_survives_a_file) {
 }
 
 BOOST_AUTO_TEST_CASE(value_files_that_are_wrong_are_refused_by_name) {
-  const scratch_folder folder;
-  const auto file = folder.path() / "v.pb";
+  const temporary_folder folder;
+  const auto file = folder / "v.pb";
   write(file, std::as_bytes(std::span{"not a tensor at all", 19}));
   BOOST_CHECK_EXCEPTION(read_onnx_value(file), error, says(errc::invalid_model, {file.string()}));
-  BOOST_CHECK_EXCEPTION(read_onnx_value(folder.path() / "none"), error, says(errc::io_failed, {"none"}));
-  BOOST_CHECK_EXCEPTION(write_onnx_value(folder.path() / "a/b", tensor::of_scalar(1.0f)), error,
+  BOOST_CHECK_EXCEPTION(read_onnx_value(folder / "none"), error, says(errc::io_failed, {"none"}));
+  BOOST_CHECK_EXCEPTION(write_onnx_value(folder / "a/b", tensor::of_scalar(1.0f)), error,
                         says(errc::io_failed, {"a/b"}));
   BOOST_CHECK_EXCEPTION(onnx_bytes(value::make_object<int>(1)), error, says(errc::invalid_argument, {}));
   auto external = message(onnx::TensorProto::FLOAT, {1});

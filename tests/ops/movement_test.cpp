@@ -2,6 +2,8 @@
 #include "run_kernel.hpp"
 #include "run_op.hpp"
 
+#include <tests/support/elements.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -32,12 +34,6 @@ value counting(const shape& s) {
       element = static_cast<T>(static_cast<float>(i++));
   }
   return t;
-}
-
-template <class T>
-std::vector<T> elements(const value& v) {
-  const auto data = v.tensor().data<T>();
-  return {data.begin(), data.end()};
 }
 
 integers extents(const value& v) {

@@ -1,6 +1,8 @@
 #include "random_tensor.hpp"
 #include "run_op.hpp"
 
+#include <tests/support/elements.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
@@ -9,11 +11,6 @@ using namespace sluice;
 using namespace sluice::test;
 
 namespace {
-
-std::vector<float> floats(const value& v) {
-  const auto data = v.tensor().data<float>();
-  return {data.begin(), data.end()};
-}
 
 value ones(std::int64_t n) {
   return whole_numbers<float>({n}, 1, 1, 1);

@@ -2,6 +2,8 @@
 #include "run_kernel.hpp"
 #include "run_op.hpp"
 
+#include <tests/support/elements.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
@@ -64,11 +66,6 @@ float worst_error(const value& actual, const std::vector<double>& expected) {
 bool same_bits(const value& a, const value& b) {
   return a.tensor().bytes() == b.tensor().bytes() &&
          std::memcmp(a.tensor().raw(), b.tensor().raw(), a.tensor().bytes()) == 0;
-}
-
-std::vector<float> floats(const value& v) {
-  const auto data = v.tensor().data<float>();
-  return {data.begin(), data.end()};
 }
 
 } // namespace

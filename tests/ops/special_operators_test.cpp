@@ -1,6 +1,8 @@
 #include "random_tensor.hpp"
 #include "run_op.hpp"
 
+#include <tests/support/elements.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
@@ -13,11 +15,6 @@ namespace {
 
 constexpr auto infinity = std::numeric_limits<float>::infinity();
 constexpr auto not_a_number = std::numeric_limits<float>::quiet_NaN();
-
-std::vector<float> floats(const value& v) {
-  const auto data = v.tensor().data<float>();
-  return {data.begin(), data.end()};
-}
 
 void check_refused(const std::string& op, const std::vector<value>& inputs,
                    const attribute_map& attributes = {}) {

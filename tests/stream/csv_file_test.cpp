@@ -1,21 +1,19 @@
+#include <tests/support/says.hpp>
 #include <tests/support/temporary_folder.hpp>
 
 #include <sluice/graph/tensor.hpp>
 #include <sluice/stream/csv_file.hpp>
+
+#include <tests/support/elements.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
 
 using namespace sluice;
-using sluice::test::says;
+using namespace sluice::test;
 
 namespace {
-
-std::vector<float> floats(const value& v) {
-  const auto data = v.tensor().data<float>();
-  return {data.begin(), data.end()};
-}
 
 void check_refused(std::string_view text, const std::string& words) {
   BOOST_CHECK_EXCEPTION(static_cast<void>(decode_csv(text, "x.csv")), error,

@@ -1,8 +1,11 @@
+#include <tests/support/says.hpp>
 #include <tests/support/temporary_folder.hpp>
 
 #include <sluice/graph/tensor.hpp>
 #include <sluice/stream/file_bytes.hpp>
 #include <sluice/stream/image_file.hpp>
+
+#include <tests/support/elements.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,7 +13,7 @@
 #include <cmath>
 
 using namespace sluice;
-using sluice::test::says;
+using namespace sluice::test;
 using namespace std::string_literals;
 
 namespace {
@@ -18,11 +21,6 @@ namespace {
 /// Two pixels wide, one high: red, then white.
 value red_and_white() {
   return tensor::of<std::uint8_t>({3, 1, 2}, {255, 255, 0, 255, 0, 255});
-}
-
-std::vector<float> floats(const value& v) {
-  const auto data = v.tensor().data<float>();
-  return {data.begin(), data.end()};
 }
 
 } // namespace

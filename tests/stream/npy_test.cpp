@@ -1,3 +1,4 @@
+#include <tests/support/says.hpp>
 #include <tests/support/temporary_folder.hpp>
 
 #include <sluice/graph/tensor.hpp>

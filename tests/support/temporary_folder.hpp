@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sluice/graph/error.hpp>
-
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -25,17 +23,11 @@ public:
     std::filesystem::remove_all(path_, ignored);
   }
 
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
 
 private:
   std::filesystem::path path_;
 };
-
-/// For BOOST_CHECK_EXCEPTION: an error of that code, whose sentence has `words` in it.
-inline auto says(errc code, std::string words) {
-  return [code, words = std::move(words)](const error& e) {
-    return e.code() == code && std::string_view{e.what()}.find(words) != std::string_view::npos;
-  };
-}
 
 } // namespace sluice::test

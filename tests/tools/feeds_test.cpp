@@ -8,12 +8,15 @@
 #include <sluice/stream/image_file.hpp>
 #include <sluice/stream/npy.hpp>
 
+#include <tests/support/elements.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <tests/support/temporary_folder.hpp>
 
 using namespace sluice;
 using namespace sluice::tools;
+using namespace sluice::test;
 
 namespace {
 
@@ -32,12 +35,6 @@ auto says(exit_code code, std::string words) {
 
 value source(const std::string& text, const value_type& wanted = {}, const input_options& options = {}) {
   return load_source(text, wanted, options);
-}
-
-template <class T>
-std::vector<T> elements(const value& v) {
-  const auto data = v.tensor().data<T>();
-  return {data.begin(), data.end()};
 }
 
 } // namespace
