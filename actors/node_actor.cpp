@@ -201,11 +201,13 @@ void trace(tracer& t, const frame& f, const executable_step& s, clock::time_poin
            {consumers.data(), consumers.size()});
 }
 
-/// Corrects the node's cost by a firing that was timed.
+/// Corrects the node's cost by a firing that was timed. One sample changes it by a bounded factor: the thread
+/// may have lost its CPU meanwhile.
 void note_time(const frame& f, const executable_step& s, clock::time_point begin, clock::time_point end) {
   const auto ns = std::chrono::duration<float, std::nano>(end - begin).count();
   const auto before = s.cell->cost_ns.load(std::memory_order_relaxed);
-  s.cell->cost_ns.store(before < 0 ? ns : before + (ns - before) / 4, std::memory_order_relaxed);
+  const auto believed = std::min(ns, 4 * std::max(before, 100.f));
+  s.cell->cost_ns.store(before < 0 ? ns : before + (believed - before) / 4, std::memory_order_relaxed);
   if (f.trace)
     trace(*f.trace, f, s, begin, end);
 }
@@ -367,6 +369,31 @@ void firing_loop::offer(const executable_step& s) {
   here_.offer(frame_.state(s.state_offset));
 }
 
+/// Takes the heavy firing to go on with out of the list. The others are offered if an idle thread gains by
+/// them; otherwise they wait here, behind the shortest, which may lead to something that is worth more.
+[[gnu::noinline]] const executable_step& firing_loop::next_heavy() {
+  const auto begin = lists_.heavy.begin() + static_cast<std::ptrdiff_t>(heavy_base_);
+  const auto cost = [](const executable_step* s) { return s->cell->cost_ns.load(std::memory_order_relaxed); };
+  auto taken = begin;
+  if (lists_.heavy.end() - begin > 1) {
+    float sum = 0, longest = 0;
+    for (auto i = begin; i != lists_.heavy.end(); ++i) {
+      sum += cost(*i);
+      longest = std::max(longest, cost(*i));
+      if (cost(*i) < cost(*taken))
+        taken = i;
+    }
+    if (sum - longest >= waking_ns || here_.has_company()) {
+      taken = begin;
+      std::for_each(begin + 1, lists_.heavy.end(), [this](const executable_step* s) { offer(*s); });
+      lists_.heavy.erase(begin + 1, lists_.heavy.end());
+    }
+  }
+  const auto& s = **taken;
+  lists_.heavy.erase(taken);
+  return s;
+}
+
 void firing_loop::drain() noexcept {
   auto& waiting = lists_.ready;
   auto& heavy = lists_.heavy;
@@ -399,10 +426,7 @@ void firing_loop::drain() noexcept {
     }
     if (heavy.size() == heavy_base_)
       return;
-    const auto& kept = *heavy[heavy_base_];
-    for (auto i = heavy_base_ + 1; i < heavy.size(); ++i)
-      offer(*heavy[i]);
-    heavy.resize(heavy_base_);
+    const auto& kept = next_heavy();
     kept.cell->actor.load(std::memory_order_acquire)->fire(frame_, kept, *this, samples());
   }
 }
