@@ -53,32 +53,6 @@ private:
   std::shared_ptr<pending_firing> token_;
 };
 
-/// A kernel and what it makes, for shapes that are known only now.
-struct late_preparation {
-  std::shared_ptr<const prepared_kernel> kernel;
-  std::vector<value_type> outputs;
-};
-
-late_preparation prepare_now(const frame& f, const executable_step& s, std::span<const value> inputs) {
-  const auto& n = *s.cell->node;
-  std::vector<value_type> types;
-  std::vector<const value_type*> present;
-  std::vector<value> constants(inputs.size());
-  for (const auto& input : inputs)
-    types.push_back(value_type::of(input));
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    present.push_back(inputs[i].empty() ? nullptr : &types[i]);
-  for (const auto& c : s.planned->constants)
-    constants[c.port] = c.constant;
-  late_preparation made;
-  made.outputs = infer_outputs(n, present, inputs);
-  const auto& services = f.runtime.services();
-  made.kernel = services.kernels->get(n, present, constants, made.outputs, services.width);
-  if (!made.kernel)
-    throw error{errc::unsupported, "its kernel cannot be prepared for these inputs"};
-  return made;
-}
-
 /// Below this cost other threads do not join a firing: reaching them takes longer than they save.
 constexpr float wide_from_ns = 50'000;
 
@@ -91,16 +65,18 @@ unsigned width_of(const frame& f, const executable_step& s, const prepared_kerne
 
 completion execute_kernel(frame& f, const executable_step& s, std::span<value> inputs,
                           std::span<value> outputs, worker& here) {
-  late_preparation late;
-  if (!s.kernel)
-    late = prepare_now(f, s, inputs);
-  const auto& kernel = late.kernel ? *late.kernel : *s.kernel;
+  std::shared_ptr<const late_kernel> late;
+  if (!s.kernel) {
+    const auto& services = f.runtime.services();
+    late = s.cell->late->get(*s.cell->node, inputs, s.planned->constants, *services.kernels, services.width);
+  }
+  const auto& kernel = late ? *late->kernel : *s.kernel;
   intrusive_ptr<tensor> scratch;
   if (const auto bytes = kernel.traits().scratch_bytes)
     scratch = tensor::make(element_type::uint8, {static_cast<std::int64_t>(bytes)}, *f.memory);
   firing_context ctx{{.inputs = inputs,
                       .outputs = outputs,
-                      .output_types = late.kernel ? late.outputs : s.planned->output_types,
+                      .output_types = late ? late->outputs : s.planned->output_types,
                       .in_place = kernel.traits().in_place,
                       .allocate_from = *f.memory,
                       .scratch = scratch ? static_cast<std::byte*>(scratch->raw()) : nullptr,
