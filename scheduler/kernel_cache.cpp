@@ -26,6 +26,10 @@ std::string key_of(const graph::node& n, std::span<const value_type* const> inpu
   return key;
 }
 
+bool has_element_type(const value_type& t) {
+  return t.is_tensor() ? t.element() != element_type::undefined : t.known();
+}
+
 } // namespace
 
 std::shared_ptr<const prepared_kernel>
@@ -34,10 +38,9 @@ kernel_cache::get(const graph::node& n, std::span<const value_type* const> input
   const auto* entry = operators_->kernel("cpu", *n.schema);
   if (!entry)
     throw error{errc::unsupported, "there is no kernel for the CPU"};
-  if (!entry->any_shape)
-    for (const auto* t : inputs)
-      if (t && !t->concrete())
-        return nullptr;
+  for (const auto* t : inputs)
+    if (t && !(entry->any_shape ? has_element_type(*t) : t->concrete()))
+      return nullptr;
   const auto key = key_of(n, inputs, constants, !entry->any_shape, width);
   {
     const std::lock_guard lock{mutex_};

@@ -94,8 +94,8 @@ public:
   [[nodiscard]] const operator_library& operators() const noexcept { return *operators_; }
 
   /// The kernel for `n`. `inputs` has null where an input is left out; `constants` are values that never
-  /// change. Null if it can only be prepared once the shapes are known. Throws what preparing throws, naming
-  /// the node.
+  /// change. Null if it can only be prepared once the types or shapes are known. Throws what preparing
+  /// throws, naming the node.
   [[nodiscard]] std::shared_ptr<const prepared_kernel>
   get(const graph::node& n, std::span<const value_type* const> inputs, std::span<const value> constants,
       std::span<const value_type> outputs, unsigned width);
