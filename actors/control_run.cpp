@@ -22,7 +22,7 @@ public:
   bool start(worker& here) { return drive(machine_->begin(), here); }
 
   /// The firing goes on without its thread: completes through `t` at the end, and deletes this.
-  void complete_through(std::shared_ptr<completion_token> t) { token_ = std::move(t); }
+  void complete_through(std::shared_ptr<pending_firing> t) { token_ = std::move(t); }
 
   [[nodiscard]] std::vector<value>& outputs() noexcept { return outputs_; }
 
@@ -30,11 +30,15 @@ public:
     try {
       if (!drive(after(body), here))
         return;
-      token_->succeed(outputs_);
     } catch (...) {
-      token_->fail(std::current_exception());
+      const auto token = std::move(token_);
+      delete this; // it keeps values alive
+      return token->fail_here(std::current_exception(), here);
     }
+    const auto token = std::move(token_);
+    auto outputs = std::move(outputs_);
     delete this;
+    token->succeed_here(outputs, here);
   }
 
 private:
@@ -85,7 +89,7 @@ private:
   frame& owner_;
   const executable_step& step_;
   const std::unique_ptr<control_flow> machine_;
-  std::shared_ptr<completion_token> token_;
+  std::shared_ptr<pending_firing> token_;
   std::vector<value> outputs_;
 };
 

@@ -9,12 +9,15 @@
 namespace sluice {
 
 /// Firings of a frame that are ready on this thread. Cheap ones run at once, newest first; of heavy ones the
-/// thread keeps one and offers the others to idle threads before it starts. Lives on the stack; loops nest.
+/// thread keeps one and offers the others to idle threads before it starts, unless waking one takes longer
+/// than they do. Lives on the stack; loops nest.
 class firing_loop {
 public:
   /// From this cost on a firing is worth offering to another thread: one that is awake takes it within a
   /// microsecond.
   static constexpr float heavy_ns = 800;
+  /// What it takes to wake a thread that sleeps, and to hand it what it needs.
+  static constexpr float waking_ns = 10'000;
 
   firing_loop(worker& here, frame& f) noexcept : firing_loop(here, f, of_thread()) {}
   firing_loop(const firing_loop&) = delete;
@@ -42,6 +45,7 @@ private:
 
   static lists& of_thread() noexcept;
   void offer(const executable_step& s);
+  [[nodiscard]] const executable_step& next_heavy();
 
   worker& here_;
   frame& frame_;

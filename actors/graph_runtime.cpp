@@ -113,6 +113,8 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
     s.outputs = static_cast<std::uint16_t>(cell.node->outputs.size());
     s.what = kind_of(*cell.node);
     s.planned = &planned;
+    if (s.what == executable_step::kind::kernel && !s.kernel && !cell.late)
+      cell.late = std::make_unique<late_kernels>(); // before any frame runs a plan that needs it
     s.has_constants = !planned.constants.empty();
     s.simple = s.what == executable_step::kind::pure_function && s.outputs == 1 && !s.has_constants;
     for (std::size_t b = 0; b < planned.bodies.size(); ++b)

@@ -3,6 +3,7 @@
 #include <sluice/actors/executable.hpp>
 #include <sluice/actors/frame.hpp>
 #include <sluice/actors/turns.hpp>
+#include <sluice/scheduler/late_kernels.hpp>
 #include <sluice/scheduler/plan.hpp>
 
 #include <caf/fwd.hpp>
@@ -41,6 +42,7 @@ struct alignas(64) node_cell {
   node_index index = no_node;
   std::unique_ptr<turns> order;                       ///< of a node with state
   std::vector<std::unique_ptr<graph_runtime>> bodies; ///< of control flow
+  std::unique_ptr<late_kernels> late;                 ///< once a plan leaves its kernel to the firing
 };
 
 /// A graph made ready to run: an actor for each node, and a window of slots for frames.

@@ -53,32 +53,6 @@ private:
   std::shared_ptr<pending_firing> token_;
 };
 
-/// A kernel and what it makes, for shapes that are known only now.
-struct late_preparation {
-  std::shared_ptr<const prepared_kernel> kernel;
-  std::vector<value_type> outputs;
-};
-
-late_preparation prepare_now(const frame& f, const executable_step& s, std::span<const value> inputs) {
-  const auto& n = *s.cell->node;
-  std::vector<value_type> types;
-  std::vector<const value_type*> present;
-  std::vector<value> constants(inputs.size());
-  for (const auto& input : inputs)
-    types.push_back(value_type::of(input));
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    present.push_back(inputs[i].empty() ? nullptr : &types[i]);
-  for (const auto& c : s.planned->constants)
-    constants[c.port] = c.constant;
-  late_preparation made;
-  made.outputs = infer_outputs(n, present, inputs);
-  const auto& services = f.runtime.services();
-  made.kernel = services.kernels->get(n, present, constants, made.outputs, services.width);
-  if (!made.kernel)
-    throw error{errc::unsupported, "its kernel cannot be prepared for these inputs"};
-  return made;
-}
-
 /// Below this cost other threads do not join a firing: reaching them takes longer than they save.
 constexpr float wide_from_ns = 50'000;
 
@@ -91,16 +65,18 @@ unsigned width_of(const frame& f, const executable_step& s, const prepared_kerne
 
 completion execute_kernel(frame& f, const executable_step& s, std::span<value> inputs,
                           std::span<value> outputs, worker& here) {
-  late_preparation late;
-  if (!s.kernel)
-    late = prepare_now(f, s, inputs);
-  const auto& kernel = late.kernel ? *late.kernel : *s.kernel;
+  std::shared_ptr<const late_kernel> late;
+  if (!s.kernel) {
+    const auto& services = f.runtime.services();
+    late = s.cell->late->get(*s.cell->node, inputs, s.planned->constants, *services.kernels, services.width);
+  }
+  const auto& kernel = late ? *late->kernel : *s.kernel;
   intrusive_ptr<tensor> scratch;
   if (const auto bytes = kernel.traits().scratch_bytes)
     scratch = tensor::make(element_type::uint8, {static_cast<std::int64_t>(bytes)}, *f.memory);
   firing_context ctx{{.inputs = inputs,
                       .outputs = outputs,
-                      .output_types = late.kernel ? late.outputs : s.planned->output_types,
+                      .output_types = late ? late->outputs : s.planned->output_types,
                       .in_place = kernel.traits().in_place,
                       .allocate_from = *f.memory,
                       .scratch = scratch ? static_cast<std::byte*>(scratch->raw()) : nullptr,
@@ -201,11 +177,13 @@ void trace(tracer& t, const frame& f, const executable_step& s, clock::time_poin
            {consumers.data(), consumers.size()});
 }
 
-/// Corrects the node's cost by a firing that was timed.
+/// Corrects the node's cost by a firing that was timed. One sample changes it by a bounded factor: the thread
+/// may have lost its CPU meanwhile.
 void note_time(const frame& f, const executable_step& s, clock::time_point begin, clock::time_point end) {
   const auto ns = std::chrono::duration<float, std::nano>(end - begin).count();
   const auto before = s.cell->cost_ns.load(std::memory_order_relaxed);
-  s.cell->cost_ns.store(before < 0 ? ns : before + (ns - before) / 4, std::memory_order_relaxed);
+  const auto believed = std::min(ns, 4 * std::max(before, 100.f));
+  s.cell->cost_ns.store(before < 0 ? ns : before + (believed - before) / 4, std::memory_order_relaxed);
   if (f.trace)
     trace(*f.trace, f, s, begin, end);
 }
@@ -367,6 +345,31 @@ void firing_loop::offer(const executable_step& s) {
   here_.offer(frame_.state(s.state_offset));
 }
 
+/// Takes the heavy firing to go on with out of the list. The others are offered if an idle thread gains by
+/// them; otherwise they wait here, behind the shortest, which may lead to something that is worth more.
+[[gnu::noinline]] const executable_step& firing_loop::next_heavy() {
+  const auto begin = lists_.heavy.begin() + static_cast<std::ptrdiff_t>(heavy_base_);
+  const auto cost = [](const executable_step* s) { return s->cell->cost_ns.load(std::memory_order_relaxed); };
+  auto taken = begin;
+  if (lists_.heavy.end() - begin > 1) {
+    float sum = 0, longest = 0;
+    for (auto i = begin; i != lists_.heavy.end(); ++i) {
+      sum += cost(*i);
+      longest = std::max(longest, cost(*i));
+      if (cost(*i) < cost(*taken))
+        taken = i;
+    }
+    if (sum - longest >= waking_ns || here_.has_company()) {
+      taken = begin;
+      std::for_each(begin + 1, lists_.heavy.end(), [this](const executable_step* s) { offer(*s); });
+      lists_.heavy.erase(begin + 1, lists_.heavy.end());
+    }
+  }
+  const auto& s = **taken;
+  lists_.heavy.erase(taken);
+  return s;
+}
+
 void firing_loop::drain() noexcept {
   auto& waiting = lists_.ready;
   auto& heavy = lists_.heavy;
@@ -399,10 +402,7 @@ void firing_loop::drain() noexcept {
     }
     if (heavy.size() == heavy_base_)
       return;
-    const auto& kept = *heavy[heavy_base_];
-    for (auto i = heavy_base_ + 1; i < heavy.size(); ++i)
-      offer(*heavy[i]);
-    heavy.resize(heavy_base_);
+    const auto& kept = next_heavy();
     kept.cell->actor.load(std::memory_order_acquire)->fire(frame_, kept, *this, samples());
   }
 }

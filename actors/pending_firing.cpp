@@ -28,21 +28,41 @@ bool pending_firing::withdraw() noexcept {
   return true;
 }
 
-void pending_firing::succeed(std::span<value> outputs) {
+bool pending_firing::take(std::span<value> outputs) noexcept {
   if (completed_.exchange(true))
-    return;
+    return false;
   std::move(outputs.begin(),
             outputs.begin() + static_cast<std::ptrdiff_t>(std::min(outputs.size(), outputs_.size())),
             outputs_.begin());
   succeeded_ = true;
-  complete();
+  return true;
+}
+
+bool pending_firing::take(std::exception_ptr why) noexcept {
+  if (completed_.exchange(true))
+    return false;
+  frame_.fail(step_.index, named_failure(*step_.cell->node, std::move(why)));
+  return true;
+}
+
+void pending_firing::succeed(std::span<value> outputs) {
+  if (take(outputs))
+    complete();
 }
 
 void pending_firing::fail(std::exception_ptr why) {
-  if (completed_.exchange(true))
-    return;
-  frame_.fail(step_.index, named_failure(*step_.cell->node, std::move(why)));
-  complete();
+  if (take(std::move(why)))
+    complete();
+}
+
+void pending_firing::succeed_here(std::span<value> outputs, worker& here) noexcept {
+  if (take(outputs))
+    complete_here(here);
+}
+
+void pending_firing::fail_here(std::exception_ptr why, worker& here) noexcept {
+  if (take(std::move(why)))
+    complete_here(here);
 }
 
 void pending_firing::complete() {
@@ -52,9 +72,20 @@ void pending_firing::complete() {
   threads->submit(*this);
 }
 
+void pending_firing::complete_here(worker& here) noexcept {
+  if (frame_.runtime.services().stepped)
+    complete();
+  else
+    deliver(here);
+}
+
 void pending_firing::run(worker& here) noexcept {
   const auto keep = std::move(keep_);
   const next_frames::turn turn{here};
+  deliver(here);
+}
+
+void pending_firing::deliver(worker& here) noexcept {
   {
     firing_loop loop{here, frame_};
     if (succeeded_) {

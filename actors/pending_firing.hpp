@@ -26,8 +26,17 @@ public:
   void fail(std::exception_ptr why) override;
   void run(worker& here) noexcept override;
 
+  // The same for whoever is at a job of the frame's pool: delivers the outputs on this thread, without a job
+  // of its own. A guest then goes on with its frame and wakes nobody.
+  void succeed_here(std::span<value> outputs, worker& here) noexcept;
+  void fail_here(std::exception_ptr why, worker& here) noexcept;
+
 private:
+  [[nodiscard]] bool take(std::span<value> outputs) noexcept;
+  [[nodiscard]] bool take(std::exception_ptr why) noexcept;
   void complete();
+  void complete_here(worker& here) noexcept;
+  void deliver(worker& here) noexcept;
 
   frame& frame_;
   const executable_step& step_;

@@ -22,6 +22,7 @@ public:
   cpu_seat(cpu_pool& pool, unsigned number) : pool_(pool), number_(number) {}
 
   void offer(job& j) override;
+  [[nodiscard]] bool has_company() const noexcept override;
   void parallel_for(std::size_t n, std::size_t grain, unsigned width,
                     function_ref<void(std::size_t, std::size_t)> body) override;
   bool try_team(unsigned size, function_ref<void(unsigned, unsigned)> body) override;

@@ -19,6 +19,10 @@ void cpu_seat::offer(job& j) {
   pool_.crew_->places().notify();
 }
 
+bool cpu_seat::has_company() const noexcept {
+  return pool_.crew_->places().held() > 1 && !pool_.full();
+}
+
 job* cpu_seat::steal() {
   const auto count = pool_.seats_made_.load(std::memory_order_acquire);
   for (unsigned i = 1; i < count + 1; ++i) {

@@ -33,6 +33,9 @@ public:
   /// newest offer first, others take the oldest.
   virtual void offer(job& j) = 0;
 
+  /// Whether another thread is awake, so that it may take an offer without being woken first. A hint.
+  [[nodiscard]] virtual bool has_company() const noexcept { return true; }
+
   /// Calls `body(begin, end)` for consecutive chunks of [0, n) of `grain` items (the last may be shorter),
   /// on this thread and at most `width - 1` idle ones, and returns when all are done. Chunks depend on
   /// `n` and `grain` alone, so a result that depends on them does not depend on the load. The first exception

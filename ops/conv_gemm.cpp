@@ -209,11 +209,14 @@ void convolve_few_pixels(const kernel_context& ctx, const convolution& c, const 
   const scratch_array<C> turned{ctx, c.batch * c.groups * pixels * c.out};
   column_gatherer<C> columns{c.over};
   columns.select(0, pixels);
-  std::vector<matrix_product<C>> products;
-  for (std::size_t i = 0; i < c.batch * c.groups; ++i) {
+  for (std::size_t i = 0; i < c.batch * c.groups; ++i)
     columns.gather_rows(x + i * c.in * in_pixels, c.in, rows.data() + i * pixels * k);
+  // Images that meet the same weights are one product.
+  const auto images = c.groups == 1 ? c.batch : 1;
+  std::vector<matrix_product<C>> products;
+  for (std::size_t i = 0; i < c.batch * c.groups; i += images) {
     const auto group = i % c.groups;
-    products.push_back({.m = pixels,
+    products.push_back({.m = images * pixels,
                         .n = c.out,
                         .k = k,
                         .a = {rows.data() + i * pixels * k, static_cast<std::ptrdiff_t>(k), 1},

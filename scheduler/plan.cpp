@@ -213,7 +213,7 @@ private:
     }
     std::sort(request.fed.begin(), request.fed.end(),
               [](const auto& a, const auto& b) { return a.edge < b.edge; });
-    return make_plan(body, fold_constants(*body, kernels_.operators(), memory::heap()), request, kernels_);
+    return make_plan(body, *kernels_.constants_of(body), request, kernels_);
   }
 
   static std::optional<double> estimate(const graph::node& n, std::span<const value_type* const> types,

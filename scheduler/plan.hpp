@@ -81,8 +81,11 @@ struct plan {
   static constexpr std::uint32_t no_step = ~std::uint32_t{0};
 };
 
-/// Kernels prepared for a node, its input types, constants and width; shared between plans, so that weights
-/// are packed once. @threadsafe
+/// Kernels prepared for a node, its input types, constants and width, as long as somebody uses them; shared
+/// between plans, so that weights are packed once. And what follows from the constants of bodies.
+///
+/// Whoever keeps a kernel keeps the constants that it was prepared for: kernels are told apart by where these
+/// are. @threadsafe
 class SLUICE_API kernel_cache {
 public:
   explicit kernel_cache(std::shared_ptr<const operator_library> operators)
@@ -91,19 +94,34 @@ public:
   [[nodiscard]] const operator_library& operators() const noexcept { return *operators_; }
 
   /// The kernel for `n`. `inputs` has null where an input is left out; `constants` are values that never
-  /// change. Null if it can only be prepared once the shapes are known. Throws what preparing throws, naming
-  /// the node.
+  /// change. Null if it can only be prepared once the types or shapes are known. Throws what preparing
+  /// throws, naming the node.
   [[nodiscard]] std::shared_ptr<const prepared_kernel>
   get(const graph::node& n, std::span<const value_type* const> inputs, std::span<const value> constants,
       std::span<const value_type> outputs, unsigned width);
 
-  /// Bytes of packed constants in all kernels.
+  /// fold_constants() of a body, done once for each; by edge.
+  [[nodiscard]] std::shared_ptr<const std::vector<value>>
+  constants_of(const std::shared_ptr<const graph>& body);
+
+  /// Bytes of packed constants in all kernels that are in use.
   [[nodiscard]] std::size_t packed_bytes() const;
+  /// How many kernels are in use.
+  [[nodiscard]] std::size_t size() const;
 
 private:
+  struct folded_body {
+    std::shared_ptr<const graph> body; // kept, so that no other gets its address
+    std::shared_ptr<const std::vector<value>> constants;
+  };
+
+  void forget_unused();
+
   const std::shared_ptr<const operator_library> operators_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const prepared_kernel>> kernels_; // guarded by mutex_
+  std::map<std::string, std::weak_ptr<const prepared_kernel>> kernels_; // guarded by mutex_
+  std::size_t forget_at_ = 64;                                          // guarded by mutex_
+  std::map<const graph*, folded_body> bodies_;                          // guarded by mutex_
 };
 
 /// The values of all edges of `g` that follow from its constants alone, by edge; empty elsewhere.

@@ -220,6 +220,49 @@ BOOST_AUTO_TEST_CASE(a_kernel_is_prepared_once_for_plans_that_ask_the_same_of_it
   BOOST_TEST((one->steps[0].kernel && one->steps[0].kernel == two->steps[0].kernel));
 }
 
+BOOST_AUTO_TEST_CASE(kernels_live_as_long_as_a_plan_that_uses_them) {
+  auto b = builder();
+  const auto x = b.placeholder<float>("x", {dim{}, 4});
+  b.output("y", b.relu(b.matmul(x, b.constant("w", tensor::make(element_type::float32, {4, 4})), "product")));
+  const auto g = b.build();
+  const value_type rows{element_type::float32, shape{2, 4}};
+  const auto kept = make(g, {{"x", rows}}, {"product"});
+  const auto packed = kernels.packed_bytes();
+  BOOST_TEST(kernels.size() == 1u);
+  BOOST_TEST(packed > 0u);
+  auto more = make(g, {{"x", rows}}, {g->at_edge(g->outputs()[0]).name});
+  BOOST_TEST(kernels.size() == 2u);
+  more.reset();
+  BOOST_TEST(kernels.size() == 1u);
+  BOOST_TEST(kernels.packed_bytes() == packed);
+}
+
+BOOST_AUTO_TEST_CASE(what_follows_from_the_constants_of_a_body_is_computed_once) {
+  auto branch = [&](float addend) {
+    auto g = builder();
+    const auto t = g.placeholder("t", scalar);
+    const auto k = g.constant("k", tensor::of_scalar(addend));
+    g.output("out", g.add(t, g.add(k, k, "doubled"), "sum"));
+    return g.build();
+  };
+  auto b = builder();
+  const auto which = b.placeholder("which", {element_type::boolean, shape{}});
+  const auto x = b.placeholder("x", scalar);
+  b.output("y", b.op("If", {which, x}, {{"then_branch", branch(1)}, {"else_branch", branch(2)}},
+                     graph_builder::op_options{.name = "if", .captures = 1}));
+  const auto g = b.build();
+  const auto constant_of = [&](const plan& p, std::size_t body) {
+    return p.steps.at(0).bodies.at(body)->steps.at(0).constants.at(0).constant;
+  };
+  const std::vector<std::pair<std::string, value_type>> fed{{"which", {element_type::boolean, shape{}}},
+                                                            {"x", scalar}};
+  const auto name = g->at_edge(g->outputs()[0]).name;
+  const auto one = make(g, fed, {name}), two = make(g, fed, {name});
+  BOOST_TEST(constant_of(*one, 0).scalar<float>() == 2);
+  BOOST_TEST(constant_of(*one, 1).scalar<float>() == 4);
+  BOOST_TEST(constant_of(*one, 0).body() == constant_of(*two, 0).body());
+}
+
 BOOST_AUTO_TEST_CASE(a_feed_that_contradicts_the_graph_is_refused) {
   const auto g = forked(builder());
   BOOST_CHECK_EXCEPTION(
