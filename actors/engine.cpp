@@ -79,9 +79,7 @@ struct engine::state {
       blocking = threads;
     else
       blocking = std::make_shared<blocking_threads>();
-    const auto budget = options.memory_budget.find("cpu:0");
-    cpu = memory_ledger::make("cpu:0", budget == options.memory_budget.end() ? memory_ledger::unlimited
-                                                                             : budget->second);
+    cpu = memory_ledger::make("cpu:0", budget_of("cpu:0", options.memory_budget));
   }
 
   /// The pool that a session's options ask for.

@@ -50,8 +50,9 @@ struct alignas(64) executable_step {
 
 /// A plan bound to the nodes of a runtime. Immutable, but for what is learned from running it.
 struct executable_plan {
-  /// Whether several heavy firings may be ready at once, by what is known of their costs now.
-  [[nodiscard]] bool forks() const noexcept;
+  /// Whether several heavy firings may be ready at once, by what is known of their costs; looked at again now
+  /// and then as frames are opened. To be asked once for each frame.
+  [[nodiscard]] bool expects_forks() const noexcept;
 
   std::shared_ptr<const plan> source;
   std::vector<executable_step> steps;
@@ -62,13 +63,19 @@ struct executable_plan {
   std::shared_ptr<const std::vector<std::string>> result_names; ///< as they were asked for
   /// Bytes that a frame has needed at most; until one has run, what is inferred from the shapes.
   [[nodiscard]] std::size_t frame_bytes() const noexcept {
-    const auto known = high_water.load(std::memory_order_relaxed);
+    const auto known = high_water_.load(std::memory_order_relaxed);
     return known == no_frame_yet ? source->bytes : known;
   }
   void note_frame_bytes(std::size_t peak) const noexcept;
 
+private:
   static constexpr auto no_frame_yet = static_cast<std::size_t>(-1);
-  mutable std::atomic<std::size_t> high_water = no_frame_yet;
+
+  [[nodiscard]] bool forks() const noexcept;
+
+  mutable std::atomic<std::size_t> high_water_ = no_frame_yet;
+  mutable std::atomic<std::uint32_t> frames_ = 0; // opened so far, about
+  mutable std::atomic<bool> forks_ = false;       // as seen last
 };
 
 } // namespace sluice

@@ -18,6 +18,13 @@ bool values::has(std::string_view name) const noexcept {
   return std::find(names_->begin(), names_->end(), name) != names_->end();
 }
 
+const value& values::at(std::size_t i) const {
+  if (i < items_.size())
+    return items_[i];
+  throw error{errc::invalid_argument, "there is no result number " + std::to_string(i) + "; there are " +
+                                          std::to_string(items_.size())};
+}
+
 const value& values::operator[](std::string_view name) const {
   const auto at = std::find(names_->begin(), names_->end(), name);
   if (at != names_->end())

@@ -53,8 +53,8 @@ public:
   [[nodiscard]] bool has(std::string_view name) const noexcept;
   /// Throws errc::invalid_argument, listing the names there are.
   [[nodiscard]] const value& operator[](std::string_view name) const;
-  /// By position.
-  [[nodiscard]] const value& at(std::size_t i) const { return items_.at(i); }
+  /// By position. Throws errc::invalid_argument where there is none.
+  [[nodiscard]] const value& at(std::size_t i) const;
   [[nodiscard]] const std::string& name(std::size_t i) const { return names_->at(i); }
   [[nodiscard]] std::vector<value>& items() noexcept { return items_; }
   [[nodiscard]] const std::vector<value>& items() const noexcept { return items_; }

@@ -2,6 +2,7 @@
 
 #include <sluice/actors/firing_loop.hpp>
 #include <sluice/actors/graph_runtime.hpp>
+#include <sluice/actors/next_frames.hpp>
 #include <sluice/actors/node_actor.hpp>
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 #include <sluice/scheduler/control_flow.hpp>
 
 #include <algorithm>
+#include <bit>
 
 namespace sluice {
 
@@ -136,10 +137,18 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
 }
 
 void executable_plan::note_frame_bytes(std::size_t peak) const noexcept {
-  for (auto seen = high_water.load(std::memory_order_relaxed);
+  for (auto seen = high_water_.load(std::memory_order_relaxed);
        (seen == no_frame_yet || seen < peak) &&
-       !high_water.compare_exchange_weak(seen, peak, std::memory_order_relaxed);) {
+       !high_water_.compare_exchange_weak(seen, peak, std::memory_order_relaxed);) {
   }
+}
+
+bool executable_plan::expects_forks() const noexcept {
+  const auto frames = frames_.load(std::memory_order_relaxed) + 1;
+  frames_.store(frames, std::memory_order_relaxed);
+  if (std::has_single_bit(frames) || frames % 256 == 0)
+    forks_.store(forks(), std::memory_order_relaxed);
+  return forks_.load(std::memory_order_relaxed);
 }
 
 bool executable_plan::forks() const noexcept {

@@ -83,12 +83,6 @@ private:
 void send(frame& f, std::span<const executable_route> routes, std::span<value> values,
           firing_loop& loop) noexcept;
 
-/// An error that names the node, made from whatever its kernel or function threw.
-[[nodiscard]] std::exception_ptr named_failure(const graph::node& n, std::exception_ptr why);
-
-/// Throws if a firing that was executed must not count: its actor was killed, or it left an output empty.
-void check_firing(const frame& f, const executable_step& s, std::span<const value> outputs);
-
 /// Ends a firing: sends outputs on, leaves the node's slot as it was found. For firings that completed
 /// elsewhere too.
 void finish_firing(frame& f, const executable_step& s, std::span<value> outputs, firing_loop& loop) noexcept;

@@ -40,6 +40,11 @@ struct session_options {
       1024; ///< requests that wait; beyond, run_async answers queue_full and run waits in line
 };
 
+/// The bytes that `budgets` allow on `device`; as many as there are, if it is not named. Throws
+/// errc::invalid_argument for a device that there is not.
+[[nodiscard]] std::size_t budget_of(const std::string& device,
+                                    const std::map<std::string, std::size_t>& budgets);
+
 /// Options of one run.
 struct run_options {
   std::chrono::nanoseconds deadline{0}; ///< from the call on; 0: none

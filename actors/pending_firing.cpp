@@ -2,7 +2,9 @@
 
 #include <sluice/actors/firing_loop.hpp>
 #include <sluice/actors/graph_runtime.hpp>
+#include <sluice/actors/next_frames.hpp>
 #include <sluice/actors/node_actor.hpp>
+#include <sluice/actors/step_execution.hpp>
 
 namespace sluice {
 
@@ -90,6 +92,8 @@ void pending_firing::deliver(worker& here) noexcept {
     firing_loop loop{here, frame_};
     if (succeeded_) {
       try {
+        if (step_.function)
+          check_types(frame_, step_, outputs_);
         check_firing(frame_, step_, outputs_);
       } catch (...) {
         frame_.fail(step_.index, named_failure(*step_.cell->node, std::current_exception()));

@@ -1,6 +1,6 @@
 #include <sluice/actors/run_state.hpp>
 
-#include <sluice/actors/firing_loop.hpp>
+#include <sluice/actors/next_frames.hpp>
 #include <sluice/actors/session_core.hpp>
 #include <sluice/devices/executor.hpp>
 

@@ -1,5 +1,6 @@
 #include <sluice/actors/session_core.hpp>
 
+#include <sluice/actors/next_frames.hpp>
 #include <sluice/actors/session_actor.hpp>
 
 #include <caf/actor_clock.hpp>
@@ -7,7 +8,6 @@
 #include <caf/send.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <iostream>
 #include <new>
@@ -39,7 +39,7 @@ memory_lease lease_or_throw(memory_ledger& ledger, std::size_t bytes, memory_use
                             const std::string& what) {
   memory_lease lease;
   if (ledger.try_lease(bytes, use, lease) != lease_outcome::granted)
-    throw error{errc::out_of_memory, what + " takes " + std::to_string(bytes) + " bytes; " + ledger.report()};
+    throw error{errc::out_of_memory, what + " take " + std::to_string(bytes) + " bytes; " + ledger.report()};
   return lease;
 }
 
@@ -93,9 +93,7 @@ void copy_into(const value& from, const value& to, const std::string& name) {
 session_core::session_core(session_setup setup, caf::actor_system& system)
   : setup_(std::move(setup)),
     ledger_(memory_ledger::make("session '" + setup_.options.name + '\'',
-                                setup_.options.memory_budget.contains(setup_.device->name())
-                                    ? setup_.options.memory_budget.at(setup_.device->name())
-                                    : memory_ledger::unlimited,
+                                budget_of(setup_.device->name(), setup_.options.memory_budget),
                                 setup_.device)),
     services_{.system = system,
               .threads = setup_.threads,
@@ -107,31 +105,19 @@ session_core::session_core(session_setup setup, caf::actor_system& system)
     runtime_(setup_.model, services_, setup_.window),
     constants_(fold_constants(*setup_.model, *setup_.operators, memory::heap())),
     weights_(lease_or_throw(*ledger_, bytes_of(constants_), memory_use::weights, "the weights")),
-    packed_(lease_or_throw(*ledger_, 0, memory_use::packed, "packing")),
-    plans_(*setup_.model, setup_.intra_op), entrance_(setup_.window, setup_.options.queue_limit),
-    running_(setup_.window), frame_memories_(setup_.window) {}
+    packed_(lease_or_throw(*ledger_, 0, memory_use::packed, "packed weights")),
+    plans_(*setup_.model, setup_.intra_op), nodes_(runtime_),
+    entrance_(setup_.window, setup_.options.queue_limit), running_(setup_.window),
+    frame_memories_(setup_.window) {}
 
 session_core::~session_core() {
   close(0s);
 }
 
 void session_core::start() {
-  runtime_.for_each_cell([this](node_cell& cell) { static_cast<void>(spawn_node(cell)); });
+  nodes_.start(weak_from_this());
   placement_actor_ = spawn_placement_actor(services_.system, weak_from_this());
-  std::vector<caf::actor> nodes;
-  for (const auto& [cell, actor] : node_actors_)
-    nodes.push_back(actor);
-  session_actor_ = spawn_session_actor(services_.system, weak_from_this(), std::move(nodes));
-}
-
-caf::actor session_core::spawn_node(node_cell& cell) {
-  auto handle = services_.system.spawn<node_actor, caf::hidden>(
-      cell, std::weak_ptr<node_actor::host>{shared_from_this()});
-  cells_by_actor_.insert_or_assign(handle.address(), &cell);
-  node_actors_.insert_or_assign(&cell, handle);
-  cell.actor.store(static_cast<node_actor*>(caf::actor_cast<caf::abstract_actor*>(handle)),
-                   std::memory_order_release);
-  return handle;
+  session_actor_ = spawn_session_actor(services_.system, weak_from_this(), nodes_.actors());
 }
 
 intrusive_ptr<run_state> session_core::submit(feeds inputs, const run_options& options, bool guest,
@@ -146,6 +132,8 @@ intrusive_ptr<run_state> session_core::submit(feeds inputs, const run_options& o
     r->external = std::move(resolved.external);
     r->into = std::move(into);
     r->priority = options.priority;
+    if (options.deadline.count() < 0)
+      throw error{errc::invalid_argument, "a deadline lies after the call, not before it; 0 means none"};
     r->when_opened = std::move(when_opened);
     if (options.stop.stop_possible())
       r->stop_by(options.stop);
@@ -160,7 +148,7 @@ intrusive_ptr<run_state> session_core::submit(feeds inputs, const run_options& o
     if (r->stopped_by)
       return r; // whoever stopped it answers
     begin_deadline(*r, options);
-    set_deadline(*r);
+    note_deadline(*r);
     if (plans_.wait_for(resolved.order->key, *r))
       ask_for_plan(placement_actor_, std::move(resolved.order));
   } catch (const error&) {
@@ -193,7 +181,7 @@ void session_core::admit(run_state& r, bool guest, const run_options* fresh) {
         throw closed_error();
       if (entrance_.queue_empty() && (f = try_open(r)))
         break;
-      set_deadline(r);
+      note_deadline(r);
       if (!entrance_.queue_full()) {
         entrance_.enqueue(r);
         return;
@@ -203,9 +191,9 @@ void session_core::admit(run_state& r, bool guest, const run_options* fresh) {
                                           std::to_string(entrance_.queued()) + " requests waiting already"};
       changed_.wait(lock, [&] { return life_ != life::open || r.stopped_by || !entrance_.queue_full(); });
     }
-    set_deadline(r);
+    note_deadline(r);
   } catch (const error&) {
-    forget_deadline(r);
+    deadlines_.forget(r);
     lock.unlock();
     r.settle(std::current_exception(), false);
     return;
@@ -222,7 +210,7 @@ void session_core::admit(run_state& r, bool guest, const run_options* fresh) {
 }
 
 frame* session_core::try_open(run_state& r) {
-  if (nodes_down_ > 0 || !entrance_.slot_free())
+  if (nodes_.anyone_down() || !entrance_.slot_free())
     return nullptr;
   const auto bytes = r.plan->frame_bytes();
   memory_lease lease;
@@ -244,7 +232,7 @@ frame* session_core::try_open(run_state& r) {
   }
   r.waits_for_memory = false;
   if (r.deadline_of_patience) {
-    forget_deadline(r);
+    deadlines_.forget(r);
     r.deadline.reset();
     r.deadline_of_patience = false;
   }
@@ -292,10 +280,7 @@ void session_core::opened(frame& f, run_state& r) {
       waiting.has_turn = true;
       setup_.threads->submit(waiting);
     }
-  // Whether it pays to expect work is looked at again as costs become known.
-  if (std::has_single_bit(f.number) || f.number % 256 == 0)
-    expects_forks_.store(f.plan->forks(), std::memory_order_relaxed);
-  f.in_burst = expects_forks_.load(std::memory_order_relaxed);
+  f.in_burst = f.plan->expects_forks();
   if (f.in_burst)
     setup_.threads->begin_burst();
   if (r.when_opened)
@@ -309,11 +294,11 @@ frame* session_core::open_next(std::vector<intrusive_ptr<run_state>>& refused) {
       if (f)
         static_cast<void>(entrance_.remove(*r));
       else
-        set_deadline(*r);
+        note_deadline(*r);
       return f;
     } catch (const error&) {
       r->stopped_by = std::current_exception();
-      forget_deadline(*r);
+      deadlines_.forget(*r);
       refused.push_back(entrance_.remove(*r));
     }
   }
@@ -367,14 +352,14 @@ void session_core::on_quiescent(frame& f, worker&) noexcept {
     stopped_by = r->stopped_by;
     if (!external_frames_.empty())
       external_frames_.erase(f.number); // also if its tokens have all come
-    forget_deadline(*r);
+    deadlines_.forget(*r);
     entrance_.give_slot(f.slot);
     next = open_next(refused);
     if (next)
       next_request = running_[next->slot];
     if (entrance_.in_flight() == 0) {
       self = std::move(busy_);
-      dead.swap(dead_actors_); // nobody calls them any more
+      dead = nodes_.take_dead(); // nobody calls them any more
       last = life_ == life::closed;
     }
     changed_.notify_all();
@@ -424,7 +409,7 @@ void session_core::cancel(run_state& r) {
     if (r.stopped_by)
       return; // somebody else answers
     r.stopped_by = why;
-    forget_deadline(r);
+    deadlines_.forget(r);
     if (r.queued) {
       static_cast<void>(entrance_.remove(r));
       others_may_fit = r.waits_for_memory;
@@ -452,52 +437,30 @@ void session_core::deliver_external(frame& f, std::size_t fed, value v) {
   setup_.threads->submit(*new external_delivery{f, fed, std::move(v)});
 }
 
-void session_core::set_deadline(run_state& r) {
-  if (!r.deadline)
-    return;
-  const auto [first, last] = deadlines_.equal_range(*r.deadline);
-  if (std::any_of(first, last, [&](const auto& entry) { return entry.second.get() == &r; }))
-    return;
-  deadlines_.emplace(*r.deadline, intrusive_ptr<run_state>{&r});
+void session_core::note_deadline(run_state& r) {
+  deadlines_.note(r);
   look_at_deadlines();
 }
 
-void session_core::forget_deadline(run_state& r) {
-  if (!r.deadline)
-    return;
-  const auto [first, last] = deadlines_.equal_range(*r.deadline);
-  const auto at = std::find_if(first, last, [&](const auto& entry) { return entry.second.get() == &r; });
-  if (at != last)
-    deadlines_.erase(at);
-}
-
 void session_core::look_at_deadlines() {
-  if (deadlines_.empty() || life_ == life::closed)
+  if (life_ == life::closed)
     return;
-  // One message is on its way at most, but for those that an earlier deadline overtook.
-  const auto first = deadlines_.begin()->first;
-  if (next_look_ && *next_look_ <= first)
-    return;
-  next_look_ = first;
-  tick_at(services_.system, session_actor_, first);
+  if (const auto when = deadlines_.look_at())
+    tick_at(services_.system, session_actor_, *when);
 }
 
 void session_core::expire(run_state::clock::time_point now) {
-  std::vector<intrusive_ptr<run_state>> late;
+  std::vector<intrusive_ptr<run_state>> answered;
   bool others_may_fit = false;
   {
     const std::lock_guard lock{mutex_};
-    if (next_look_ && *next_look_ <= now)
-      next_look_.reset();
-    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-      auto r = deadlines_.begin()->second;
-      deadlines_.erase(deadlines_.begin());
+    for (auto& r : deadlines_.take_late(now)) {
       const auto waits = r->waits_for_memory && r->queued;
       const auto held_up = waits && setup_.device->in_use(memory_use::held) > 0;
       if (r->deadline_of_patience && !held_up) {
         // Only frames in flight are in its way, and they end.
         r->deadline = now + patience_with_holders;
-        set_deadline(*r);
+        deadlines_.note(*r);
         continue;
       }
       others_may_fit = others_may_fit || waits;
@@ -511,27 +474,17 @@ void session_core::expire(run_state::clock::time_point now) {
       else if (r->slot)
         stop_frame(runtime_.slot(*r->slot), *r);
       if (!r->slot || r->into.empty())
-        late.push_back(std::move(r));
+        answered.push_back(std::move(r));
     }
     look_at_deadlines();
     changed_.notify_all();
   }
-  for (const auto& r : late) {
+  for (const auto& r : answered) {
     plans_.leave(*r);
     r->settle(r->stopped_by, false);
   }
   if (others_may_fit)
     admit_waiting();
-}
-
-std::string session_core::out_of_memory_text(const executable_plan& p) const {
-  std::size_t results = 0;
-  for (const auto& memory : frame_memories_)
-    if (memory && memory->allocated() > 0)
-      ++results;
-  return "a frame needs " + std::to_string(p.frame_bytes()) + " bytes; " +
-         std::to_string(ledger_->in_use(memory_use::held)) + " bytes in " + std::to_string(results) +
-         " results held by callers; " + setup_.device->report();
 }
 
 void session_core::callback_failed(const std::string& what) noexcept {
@@ -545,6 +498,7 @@ std::shared_ptr<const executable_plan> session_core::make_plan(const plan_book::
       std::make_shared<const std::vector<std::string>>(t.result_names);
   const std::lock_guard lock{mutex_};
   const auto packed = services_.kernels->packed_bytes();
+  packed_.shrink_to(packed);
   if (packed > packed_.bytes() && !packed_.try_grow(packed - packed_.bytes()))
     throw error{errc::out_of_memory,
                 "packed weights take " + std::to_string(packed) + " bytes; " + ledger_->report()};
@@ -561,7 +515,7 @@ void session_core::plan_ready(const plan_book::ticket& t, std::shared_ptr<const 
     }
     {
       const std::lock_guard lock{mutex_};
-      forget_deadline(*r);
+      deadlines_.forget(*r);
     }
     r->settle(failure, true);
   }
@@ -595,9 +549,7 @@ std::string session_core::take_token(node_cell& cell, std::uint64_t number, std:
 
 void session_core::node_killed(node_cell& cell) noexcept {
   const std::lock_guard lock{mutex_};
-  ++nodes_down_;
-  // Released, so that a frame that is opened later, and by its number does not fail, meets the successor.
-  cell.killed.store(services_.kills.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_release);
+  nodes_.killed(cell);
   for (std::uint32_t slot = 0; slot < running_.size(); ++slot)
     if (running_[slot])
       runtime_.slot(slot).bereave();
@@ -606,99 +558,24 @@ void session_core::node_killed(node_cell& cell) noexcept {
 void session_core::restart_node(const caf::actor_addr& dead) {
   {
     const std::lock_guard lock{mutex_};
-    const auto at = cells_by_actor_.find(dead);
-    if (at == cells_by_actor_.end() || life_ == life::closed)
+    if (life_ == life::closed)
       return;
-    auto& cell = *at->second;
-    cells_by_actor_.erase(at);
-    dead_actors_.push_back(node_actors_.at(&cell));
-    monitor_node(session_actor_, spawn_node(cell));
-    --nodes_down_;
+    const auto successor = nodes_.replace(dead);
+    if (!successor)
+      return;
+    monitor_node(session_actor_, *successor);
   }
   admit_waiting();
 }
 
 std::optional<caf::actor> session_core::node(std::string_view name) {
-  auto* const cell = runtime_.find(name);
-  if (!cell)
-    return std::nullopt;
   const std::lock_guard lock{mutex_};
-  const auto at = node_actors_.find(cell);
-  return at == node_actors_.end() ? std::nullopt : std::optional{at->second};
-}
-
-void session_core::start_trace() {
-  const std::lock_guard lock{mutex_};
-  if (!tracer_)
-    tracer_ = std::make_unique<tracer>();
-  services_.trace.store(tracer_.get(), std::memory_order_release);
-}
-
-void session_core::write_trace(std::ostream& to) const {
-  const auto* const t = services_.trace.load(std::memory_order_acquire);
-  if (!t)
-    throw error{errc::invalid_argument,
-                "session '" + setup_.options.name + "' records no trace: call start_trace() first"};
-  t->write(to);
-}
-
-std::string session_core::explain(std::string_view name) {
-  auto* const cell = runtime_.find(name);
-  if (!cell)
-    throw error{errc::invalid_argument,
-                "session '" + setup_.options.name + "' has no node '" + std::string{name} + '\''};
-  const auto newest = plans_.newest();
-  const auto ns = cell->cost_ns.load(std::memory_order_relaxed);
-  auto text = title(*cell->node) + "\n  device: cpu:0, the only one";
-  if (!cell->node->device.empty())
-    text += " (the graph asks for '" + cell->node->device + "')";
-  text += "\n  cost: " + (ns < 0 ? "not known yet" : std::to_string(ns / 1000) + " us a firing");
-  const auto top_level = newest && &runtime_.cells()[cell->index] == cell;
-  if (top_level && newest->source->step_of[cell->index] == plan::no_step) {
-    text += "\n  not executed: its value is known when the plan is made, or nobody asks for it";
-  } else if (top_level) {
-    const auto& step = newest->source->steps[newest->source->step_of[cell->index]];
-    text += "\n  kernel: " + std::string{step.kernel || cell->node->function
-                                             ? "prepared with the plan"
-                                             : "prepared at firing, for the shapes that arrive"};
-    text += "\n  width: at most " + std::to_string(newest->source->width) + " threads";
-    for (const auto& t : step.output_types)
-      text += "\n  output: " + to_string(t);
-  }
-  return text + '\n';
+  return nodes_.find(name);
 }
 
 std::uint32_t session_core::in_flight() {
   const std::lock_guard lock{mutex_};
   return entrance_.in_flight();
-}
-
-bool session_core::at_rest() {
-  bool rest = in_flight() == 0;
-  const auto idle = [](frame& f, node_cell& cell) {
-    auto& state = f.state(cell.state_offset);
-    if (state.arrived.load() != 0 || state.has_turn || f.activities.load() != 0 || !f.results.empty() ||
-        !f.feeds.empty())
-      return false;
-    std::vector<const value_body*> bound(state.input_count);
-    const auto step = f.plan ? f.plan->source->step_of[cell.index] : plan::no_step;
-    if (step != plan::no_step)
-      for (const auto& c : f.plan->source->steps[step].constants)
-        bound[c.port] = c.constant.body();
-    return std::equal(bound.begin(), bound.end(), state.inputs(),
-                      [](const value_body* b, const value& v) { return b == v.body(); });
-  };
-  const std::function<void(graph_runtime&)> look = [&](graph_runtime& rt) {
-    for (auto& cell : rt.cells()) {
-      rest = rest && (!cell.order || cell.order->idle());
-      for (std::uint32_t s = 0; s < rt.window(); ++s)
-        rest = rest && idle(rt.slot(s), cell);
-      for (auto& body : cell.bodies)
-        look(*body);
-    }
-  };
-  look(runtime_);
-  return rest;
 }
 
 void session_core::close(std::chrono::nanoseconds drain) {
@@ -749,9 +626,7 @@ void session_core::end_actors() {
     if (life_ != life::closed || entrance_.in_flight() > 0 || std::exchange(actors_ending_, true))
       return;
   }
-  for (const auto& [cell, actor] : node_actors_)
-    static_cast<node_actor*>(caf::actor_cast<caf::abstract_actor*>(actor))
-        ->cleanup(caf::exit_reason::user_shutdown, nullptr);
+  nodes_.end();
   if (session_actor_)
     end_session_actor(session_actor_);
   if (placement_actor_)

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <sluice/actors/admission.hpp>
+#include <sluice/actors/deadline_book.hpp>
 #include <sluice/actors/graph_runtime.hpp>
-#include <sluice/actors/node_actor.hpp>
+#include <sluice/actors/node_supervisor.hpp>
 #include <sluice/actors/options.hpp>
 #include <sluice/actors/plan_book.hpp>
 #include <sluice/actors/tracer.hpp>
@@ -111,13 +112,11 @@ private:
   [[nodiscard]] frame* open_next(std::vector<intrusive_ptr<run_state>>& refused);
   void watch_memory();
   void begin_deadline(run_state& r, const run_options& options);
-  void set_deadline(run_state& r);
-  void forget_deadline(run_state& r);
+  void note_deadline(run_state& r);
   void look_at_deadlines();
   [[nodiscard]] run_state::outcome outcome_of(frame& f, run_state& r);
   void stop_frame(frame& f, run_state& r);
   void deliver_external(frame& f, std::size_t fed, value v);
-  [[nodiscard]] caf::actor spawn_node(node_cell& cell);
   [[nodiscard]] std::string out_of_memory_text(const executable_plan& p) const;
 
   const session_setup setup_;
@@ -132,25 +131,20 @@ private:
 
   std::mutex mutex_; // guards what follows
   std::condition_variable changed_;
+  node_supervisor nodes_;
   admission entrance_;
   std::vector<intrusive_ptr<run_state>> running_;           // by slot
   std::vector<intrusive_ptr<frame_memory>> frame_memories_; // by slot
   std::map<std::uint64_t, std::uint32_t> external_frames_;  // number to slot, of frames that take tokens
-  std::multimap<run_state::clock::time_point, intrusive_ptr<run_state>> deadlines_;
-  std::optional<run_state::clock::time_point> next_look_; // at the deadlines, as the session actor was told
-  std::shared_ptr<session_core> busy_;                    // itself, while frames are in flight
+  deadline_book deadlines_;
+  std::shared_ptr<session_core> busy_; // itself, while frames are in flight
   std::uint64_t frames_opened_ = 0;
-  std::uint32_t nodes_down_ = 0; // killed, not restarted yet: nothing is admitted
   life life_ = life::open;
   bool memory_watched_ = false; // the ledger will have it look at the queue again
   bool actors_ending_ = false;
   bool actors_ended_ = false;
-  std::map<caf::actor_addr, node_cell*> cells_by_actor_;
-  std::map<node_cell*, caf::actor> node_actors_;
-  std::vector<caf::actor> dead_actors_; // frames in flight may still call them
 
   std::atomic<std::uint64_t> callbacks_failed_ = 0;
-  std::atomic<bool> expects_forks_ = false; // the newest plan's forks(), as seen last
   caf::actor session_actor_;
   caf::actor placement_actor_;
 };

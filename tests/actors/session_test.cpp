@@ -151,6 +151,40 @@ BOOST_AUTO_TEST_CASE(many_threads_run_one_session_at_once) {
   BOOST_TEST(s.memory_in_use() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(a_function_that_makes_another_type_than_declared_is_named) {
+  for (const auto kind : {function_kind::pure, function_kind::stateful, function_kind::blocking}) {
+    engine e;
+    auto g = e.builder();
+    const auto x = g.placeholder("x", scalar);
+    g.output("y", g.function("liar", {x}, {scalar},
+                             {[](std::span<value>, std::span<value> out) {
+                                out[0] = tensor::of_scalar(std::int64_t{3});
+                              },
+                              kind})[0]);
+    auto s = e.load(g.build("lies"));
+    BOOST_CHECK_EXCEPTION(s.run({{"x", 1.f}}), error,
+                          says(errc::kernel_failed, {"'liar'", "output 0 is int64", "float32"}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(options_that_mean_nothing_are_refused) {
+  engine_options wrong;
+  wrong.memory_budget["gpu"] = 1000;
+  BOOST_CHECK_EXCEPTION(engine{wrong}, error, says(errc::invalid_argument, {"'gpu'", "cpu:0"}));
+  engine e;
+  session_options for_session;
+  for_session.memory_budget["cuda:0"] = 1000;
+  BOOST_CHECK_EXCEPTION(e.load(forked(e), for_session), error,
+                        says(errc::invalid_argument, {"'cuda:0'", "cpu:0"}));
+  auto s = e.load(forked(e));
+  run_options late;
+  late.deadline = -1ms;
+  BOOST_CHECK_EXCEPTION(s.run({{"x", 1.f}}, late), error, says(errc::invalid_argument, {"deadline"}));
+  const auto results = s.run({{"x", 1.f}});
+  BOOST_CHECK_EXCEPTION(static_cast<void>(results.at(2)), error,
+                        says(errc::invalid_argument, {"number 2", "there are 2"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_value_that_arrives_at_several_inputs_is_let_go_once_for_each) {
   struct tracked {
     explicit tracked(std::atomic<int>& count) : alive(count) { ++alive; }

@@ -1,0 +1,89 @@
+// What a session tells about itself.
+
+#include <sluice/actors/session_core.hpp>
+
+#include <algorithm>
+#include <functional>
+
+namespace sluice {
+
+void session_core::start_trace() {
+  const std::lock_guard lock{mutex_};
+  if (!tracer_)
+    tracer_ = std::make_unique<tracer>();
+  services_.trace.store(tracer_.get(), std::memory_order_release);
+}
+
+void session_core::write_trace(std::ostream& to) const {
+  const auto* const t = services_.trace.load(std::memory_order_acquire);
+  if (!t)
+    throw error{errc::invalid_argument,
+                "session '" + setup_.options.name + "' records no trace: call start_trace() first"};
+  t->write(to);
+}
+
+std::string session_core::explain(std::string_view name) {
+  auto* const cell = runtime_.find(name);
+  if (!cell)
+    throw error{errc::invalid_argument,
+                "session '" + setup_.options.name + "' has no node '" + std::string{name} + '\''};
+  const auto newest = plans_.newest();
+  const auto ns = cell->cost_ns.load(std::memory_order_relaxed);
+  auto text = title(*cell->node) + "\n  device: cpu:0, the only one";
+  if (!cell->node->device.empty())
+    text += " (the graph asks for '" + cell->node->device + "')";
+  text += "\n  cost: " + (ns < 0 ? "not known yet" : std::to_string(ns / 1000) + " us a firing");
+  const auto top_level = newest && &runtime_.cells()[cell->index] == cell;
+  if (top_level && newest->source->step_of[cell->index] == plan::no_step) {
+    text += "\n  not executed: its value is known when the plan is made, or nobody asks for it";
+  } else if (top_level) {
+    const auto& step = newest->source->steps[newest->source->step_of[cell->index]];
+    text += "\n  kernel: " + std::string{step.kernel || cell->node->function
+                                             ? "prepared with the plan"
+                                             : "prepared at firing, for the shapes that arrive"};
+    text += "\n  width: at most " + std::to_string(newest->source->width) + " threads";
+    for (const auto& t : step.output_types)
+      text += "\n  output: " + to_string(t);
+  }
+  return text + '\n';
+}
+
+std::string session_core::out_of_memory_text(const executable_plan& p) const {
+  std::size_t results = 0;
+  for (const auto& memory : frame_memories_)
+    if (memory && memory->allocated() > 0)
+      ++results;
+  return "a frame needs " + std::to_string(p.frame_bytes()) + " bytes; " +
+         std::to_string(ledger_->in_use(memory_use::held)) + " bytes in " + std::to_string(results) +
+         " results held by callers; " + setup_.device->report();
+}
+
+bool session_core::at_rest() {
+  bool rest = in_flight() == 0;
+  const auto idle = [](frame& f, node_cell& cell) {
+    auto& state = f.state(cell.state_offset);
+    if (state.arrived.load() != 0 || state.has_turn || f.activities.load() != 0 || !f.results.empty() ||
+        !f.feeds.empty())
+      return false;
+    std::vector<const value_body*> bound(state.input_count);
+    const auto step = f.plan ? f.plan->source->step_of[cell.index] : plan::no_step;
+    if (step != plan::no_step)
+      for (const auto& c : f.plan->source->steps[step].constants)
+        bound[c.port] = c.constant.body();
+    return std::equal(bound.begin(), bound.end(), state.inputs(),
+                      [](const value_body* b, const value& v) { return b == v.body(); });
+  };
+  const std::function<void(graph_runtime&)> look = [&](graph_runtime& rt) {
+    for (auto& cell : rt.cells()) {
+      rest = rest && (!cell.order || cell.order->idle());
+      for (std::uint32_t s = 0; s < rt.window(); ++s)
+        rest = rest && idle(rt.slot(s), cell);
+      for (auto& body : cell.bodies)
+        look(*body);
+    }
+  };
+  look(runtime_);
+  return rest;
+}
+
+} // namespace sluice
