@@ -46,6 +46,8 @@ struct alignas(64) executable_step {
   kind what = kind::kernel;
   bool has_constants = false;
   bool simple = false; ///< a pure function with one output and no constants
+  /// It is simple, and by its cost, as seen last, not worth offering to other threads.
+  mutable std::atomic<bool> quick = false;
 };
 
 /// A plan bound to the nodes of a runtime. Immutable, but for what is learned from running it.

@@ -7,7 +7,6 @@
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
-#include <bit>
 
 namespace sluice {
 
@@ -163,6 +162,9 @@ template <class Ready>
       const auto how = execute_step(f, s, inputs, outputs, loop.here());
       if (timed)
         note_time(f, s, begin, clock::now());
+      if (s.simple)
+        s.quick.store(cell.cost_ns.load(std::memory_order_relaxed) < firing_loop::heavy_ns,
+                      std::memory_order_relaxed);
       if (how == completion::pending)
         return;
       const auto incomplete =
@@ -205,12 +207,6 @@ template <class Ready>
   }
   give_back(inputs);
   send_to_all(f, {s.routes, s.route_count}, output.release(), ready);
-}
-
-/// True for a cost that is known and below what is worth offering. Of floats that are not negative, those
-/// that are greater have greater bits.
-inline bool known_cheap(float ns) noexcept {
-  return std::bit_cast<std::uint32_t>(ns) < std::bit_cast<std::uint32_t>(firing_loop::heavy_ns);
 }
 
 void firing_loop::offer(const executable_step& s) {
@@ -263,13 +259,12 @@ void firing_loop::drain() noexcept {
         waiting.pop_back();
       }
       const auto& s = *std::exchange(newest, nullptr);
-      const auto cost = s.cell->cost_ns.load(std::memory_order_relaxed);
       const auto timed = samples();
-      if (s.simple && !timed && known_cheap(cost) && frame_.all_marks() == frame::healthy)
+      if (s.quick.load(std::memory_order_relaxed) && !timed && frame_.all_marks() == frame::healthy)
         node_actor::fire_simple(frame_, s, ready);
       else if (stepped)
         offer(s);
-      else if (cost >= heavy_ns)
+      else if (s.cell->cost_ns.load(std::memory_order_relaxed) >= heavy_ns)
         heavy.push_back(&s);
       else
         s.cell->actor.load(std::memory_order_acquire)->fire(frame_, s, *this, timed);

@@ -92,7 +92,7 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
   auto made = std::make_shared<executable_plan>();
   made->source = std::move(p);
   const auto& compiled = *made->source;
-  made->steps.resize(compiled.steps.size());
+  made->steps = std::vector<executable_step>(compiled.steps.size());
   made->bodies.resize(compiled.steps.size());
   std::size_t route_count = 0;
   for (const auto& planned : compiled.steps)

@@ -65,7 +65,7 @@ private:
                       firing_loop& loop) noexcept;
   static void fire_into(frame& f, const executable_step& s, std::span<value> outputs, firing_loop& loop,
                         bool timed) noexcept;
-  /// fire() for a simple step in a frame that has no marks.
+  /// fire() for a quick step in a frame that has no marks.
   template <class Ready>
   static void fire_simple(frame& f, const executable_step& s, Ready& ready) noexcept;
   static void finish(frame& f, const executable_step& s, std::span<value> outputs,
