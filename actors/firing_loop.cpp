@@ -218,12 +218,13 @@ void firing_loop::offer(const executable_step& s) {
 /// Takes the heavy firing to go on with out of the list. The others are offered if an idle thread gains by
 /// them; otherwise they wait here, behind the shortest, which may lead to something that is worth more.
 [[gnu::noinline]] const executable_step& firing_loop::next_heavy() {
-  const auto begin = lists_.heavy.begin() + static_cast<std::ptrdiff_t>(heavy_base_);
+  auto& heavy = lists_.heavy;
   const auto cost = [](const executable_step* s) { return s->cell->cost_ns.load(std::memory_order_relaxed); };
-  auto taken = begin;
-  if (lists_.heavy.end() - begin > 1) {
+  const auto begin = heavy.begin() + static_cast<std::ptrdiff_t>(heavy_base_);
+  auto taken = heavy.end() - 1;
+  if (taken != begin && (cost(*taken) >= kept_below_ns || here_.has_idle_company())) {
     float sum = 0, longest = 0;
-    for (auto i = begin; i != lists_.heavy.end(); ++i) {
+    for (auto i = begin; i != heavy.end(); ++i) {
       sum += cost(*i);
       longest = std::max(longest, cost(*i));
       if (cost(*i) < cost(*taken))
@@ -231,12 +232,12 @@ void firing_loop::offer(const executable_step& s) {
     }
     if (sum - longest >= waking_ns || here_.has_company()) {
       taken = begin;
-      std::for_each(begin + 1, lists_.heavy.end(), [this](const executable_step* s) { offer(*s); });
-      lists_.heavy.erase(begin + 1, lists_.heavy.end());
+      std::for_each(begin + 1, heavy.end(), [this](const executable_step* s) { offer(*s); });
+      heavy.erase(begin + 1, heavy.end());
     }
   }
   const auto& s = **taken;
-  lists_.heavy.erase(taken);
+  heavy.erase(taken);
   return s;
 }
 

@@ -18,6 +18,9 @@ public:
   static constexpr float heavy_ns = 800;
   /// What it takes to wake a thread that sleeps, and to hand it what it needs.
   static constexpr float waking_ns = 10'000;
+  /// While nobody is idle, firings below this cost are kept, and whether somebody is idle is looked at again
+  /// after each.
+  static constexpr float kept_below_ns = 5'000;
 
   firing_loop(worker& here, frame& f) noexcept : firing_loop(here, f, of_thread()) {}
   firing_loop(const firing_loop&) = delete;

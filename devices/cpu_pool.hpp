@@ -23,6 +23,7 @@ public:
 
   void offer(job& j) override;
   [[nodiscard]] bool has_company() const noexcept override;
+  [[nodiscard]] bool has_idle_company() const noexcept override;
   void parallel_for(std::size_t n, std::size_t grain, unsigned width,
                     function_ref<void(std::size_t, std::size_t)> body) override;
   bool try_team(unsigned size, function_ref<void(unsigned, unsigned)> body) override;

@@ -23,6 +23,10 @@ bool cpu_seat::has_company() const noexcept {
   return pool_.crew_->places().held() > 1 && !pool_.full();
 }
 
+bool cpu_seat::has_idle_company() const noexcept {
+  return pool_.crew_->places().anyone_idle() && !pool_.full();
+}
+
 job* cpu_seat::steal() {
   const auto count = pool_.seats_made_.load(std::memory_order_acquire);
   for (unsigned i = 1; i < count + 1; ++i) {
