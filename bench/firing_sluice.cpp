@@ -11,7 +11,7 @@ namespace sluice::bench {
 
 namespace {
 
-/// Keeps a number of frames in flight: the outcome of one opens the next.
+/// Keeps a number of frames in flight: the outcome of one opens the next, which is fed its result.
 class pump {
 public:
   pump(session& s, std::uint64_t count, unsigned in_flight)
@@ -19,23 +19,22 @@ public:
 
   void run(unsigned in_flight) {
     for (unsigned i = 0; i < in_flight; ++i)
-      next();
+      next(tensor::of_scalar(1.f));
     running_.wait();
   }
 
 private:
-  void next() {
+  void next(value x) {
     if (left_.fetch_sub(1, std::memory_order_relaxed) <= 0) {
       running_.count_down();
       return;
     }
     feeds inputs;
-    inputs.set("x", content_);
-    session_.run_async(std::move(inputs)).then([this](values) { next(); });
+    inputs.set("x", std::move(x));
+    session_.run_async(std::move(inputs)).then([this](values y) { next(std::move(y.items()[0])); });
   }
 
   session& session_;
-  const value content_ = tensor::of_scalar(1.f);
   std::atomic<std::int64_t> left_;
   std::latch running_;
 };
