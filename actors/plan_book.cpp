@@ -1,5 +1,7 @@
 #include <sluice/actors/plan_book.hpp>
 
+#include <boost/algorithm/string/join.hpp>
+
 #include <algorithm>
 
 namespace sluice {
@@ -43,15 +45,25 @@ std::string key_of(const plan_request& request, std::span<const std::string> res
 plan_book::plan_book(const graph& g, unsigned width, std::size_t capacity)
   : graph_(g), width_(width), capacity_(capacity) {}
 
-edge_index plan_book::edge_of(const std::string& name, const char* what) const {
+edge_index plan_book::fed_edge(const std::string& name, const char* what) const {
   const auto e = graph_.find_edge(name);
   if (e != no_edge)
     return e;
-  std::string known;
+  std::vector<std::string> inputs;
   for (const auto i : graph_.inputs())
-    known += (known.empty() ? "" : ", ") + graph_.at_edge(i).name;
+    inputs.push_back(graph_.at_edge(i).name);
   throw error{errc::invalid_argument,
-              std::string{what} + " '" + name + "' is not in the graph; its inputs are: " + known};
+              std::string{what} + " '" + name +
+                  "' is not in the graph; its inputs are: " + boost::algorithm::join(inputs, ", ")};
+}
+
+edge_index plan_book::fetched_edge(const std::string& name) const {
+  const auto e = graph_.find_edge(name);
+  if (e != no_edge)
+    return e;
+  const std::vector<std::string> outputs{graph_.output_names().begin(), graph_.output_names().end()};
+  throw error{errc::invalid_argument, "value '" + name + "' is not in the graph; its outputs are: " +
+                                          boost::algorithm::join(outputs, ", ")};
 }
 
 bool plan_book::like_recent(const feeds& inputs, std::span<const std::string> fetch) const {
@@ -88,7 +100,7 @@ plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::strin
   };
   std::vector<fed_value> given;
   for (auto& f : inputs.items()) {
-    const auto e = edge_of(f.name, "input");
+    const auto e = fed_edge(f.name, "input");
     const auto& declared = graph_.at_edge(e).type;
     if (f.content.empty())
       throw error{errc::invalid_argument, "input '" + f.name + "' is fed an empty value"};
@@ -98,7 +110,7 @@ plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::strin
     given.push_back({{e, exact_type(f.content), {}}, std::move(f.content), given.size()});
   }
   for (const auto& name : external) {
-    const auto e = edge_of(name, "external input");
+    const auto e = fed_edge(name, "external input");
     given.push_back({{e, {}, {}}, {}, given.size()});
   }
   std::sort(given.begin(), given.end(), [](const auto& a, const auto& b) { return a.fed.edge < b.fed.edge; });
@@ -122,7 +134,7 @@ plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::strin
     order->result_names.assign(graph_.output_names().begin(), graph_.output_names().end());
   }
   for (const auto& name : fetch) {
-    order->request.fetch.push_back(edge_of(name, "value"));
+    order->request.fetch.push_back(fetched_edge(name));
     order->result_names.push_back(name);
   }
   order->key = key_of(order->request, order->result_names);

@@ -71,7 +71,8 @@ private:
   };
 
   [[nodiscard]] bool like_recent(const feeds& inputs, std::span<const std::string> fetch) const;
-  [[nodiscard]] edge_index edge_of(const std::string& name, const char* what) const;
+  [[nodiscard]] edge_index fed_edge(const std::string& name, const char* what) const;
+  [[nodiscard]] edge_index fetched_edge(const std::string& name) const;
 
   const graph& graph_;
   const unsigned width_;
