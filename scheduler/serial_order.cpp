@@ -12,13 +12,13 @@ namespace {
 using index = memory_graph::index;
 
 /// How often steps may be weighed in all searches in beams.
-constexpr std::size_t beam_work = 1'500'000;
+constexpr std::size_t beam_work = 100'000;
 /// Two peaks nearer to each other than a part in so many are not told apart by a search in a beam.
 constexpr std::uint64_t precision = 400;
 /// How often an order is improved in a window.
 constexpr std::size_t window_rounds = 40;
 /// The sets of steps that the exact search looks at where it is known to need more than it may.
-constexpr std::size_t states_at_a_venture = 4'000;
+constexpr std::size_t states_at_a_venture = 500;
 
 /// Which steps every other one must come before or after. They cut the graph into segments.
 std::vector<bool> cuts_of(const memory_links& links) {
@@ -130,7 +130,7 @@ serial_order best_serial_order(const memory_graph& g, const order_effort& effort
       s->order = std::move(*best);
       proven = std::max(proven, s->order.peak <= peak ? proven : s->order.peak);
     } else {
-      improve(*s, peak, std::clamp<std::size_t>(beam_work / (open_steps * 200 + 1), 4, effort.beam), work);
+      improve(*s, peak, std::clamp<std::size_t>(beam_work / (open_steps * 40 + 1), 4, effort.beam), work);
     }
     peak = std::max(peak, s->order.peak);
   }
