@@ -130,7 +130,8 @@ serial_order best_serial_order(const memory_graph& g, const order_effort& effort
       s->order = std::move(*best);
       proven = std::max(proven, s->order.peak <= peak ? proven : s->order.peak);
     } else {
-      improve(*s, peak, std::clamp<std::size_t>(beam_work / (open_steps * 40 + 1), 4, effort.beam), work);
+      improve(*s, peak, std::min(effort.beam, std::max<std::size_t>(4, beam_work / (open_steps * 40 + 1))),
+              work);
     }
     peak = std::max(peak, s->order.peak);
   }
