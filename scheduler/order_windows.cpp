@@ -9,8 +9,10 @@ namespace {
 
 using index = memory_graph::index;
 
-/// Sets of steps that may be looked at in one window.
-constexpr std::size_t states_in_window = 1'500;
+/// Sets of steps that may be looked at in one window: more in small graphs, where a search costs less.
+std::size_t states_in_window(std::size_t steps) {
+  return std::clamp<std::size_t>(600'000 / std::max<std::size_t>(steps, 1), 1'000, 6'000);
+}
 
 memory_graph reordered(const memory_graph& g, const std::vector<index>& order) {
   std::vector<index> position(order.size());
@@ -46,7 +48,7 @@ public:
   /// Moves steps within a window around the highest peak so that it is lower there; false if no window can.
   [[nodiscard]] bool improve(std::vector<index>& order) const {
     const auto n = static_cast<std::ptrdiff_t>(order.size());
-    for (const std::ptrdiff_t size : {16, 48, 128, 320})
+    for (const std::ptrdiff_t size : {16, 32, 64, 128, 320})
       for (const std::ptrdiff_t quarter : {2, 1, 3}) {
         const auto first = std::clamp<std::ptrdiff_t>(peak_ - size * quarter / 4, 0, n);
         const auto last = std::min(n, first + size);
@@ -62,7 +64,7 @@ private:
   bool search(std::vector<index>& order, index first, index count) const {
     const order_segment window{graph_, links_, first, count, alive_[first]};
     const auto enough = std::max(low_, peak() - peak() / 50); // a small step is found sooner
-    const auto found = search_exactly(window, enough, states_in_window);
+    const auto found = search_exactly(window, enough, states_in_window(graph_.steps.size()));
     if (!found || window.peak_of(found->steps) >= peak())
       return false;
     const auto before = order;
