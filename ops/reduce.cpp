@@ -348,7 +348,8 @@ void register_reduce(operator_library& lib) {
                .since_opset = since,
                .max_inputs = inputs,
                .infer = infer_reduction,
-               .cost = reduction_cost(e.work)},
+               .cost = reduction_cost(e.work),
+               .aliases = {{0, 0}}}, // without axes it may pass its input on
               reduction_kernel(e.how));
     };
     add(1, 1);

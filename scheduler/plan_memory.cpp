@@ -1,0 +1,172 @@
+#include <sluice/scheduler/plan_memory.hpp>
+
+#include <sluice/graph/tensor_block.hpp>
+#include <sluice/scheduler/control_flow.hpp>
+#include <sluice/scheduler/plan.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace sluice {
+
+namespace {
+
+using index = memory_graph::index;
+
+/// True if output `port` of `n` is always a view of its first input, or that input itself.
+bool is_view(const graph::node& n, std::size_t port) {
+  constexpr std::array<std::string_view, 6> views{"Reshape",   "Flatten",  "Squeeze",
+                                                  "Unsqueeze", "Identity", "Dropout"};
+  return n.schema && n.domain.empty() && port == 0 && n.inputs.size() > 0 &&
+         std::find(views.begin(), views.end(), n.op) != views.end();
+}
+
+/// Bytes of a tensor's elements in `l`; nullopt if they are unknown.
+std::optional<std::uint64_t> bytes_in(const value_type& t, layout l) {
+  const auto plain = t.bytes();
+  if (!plain || l == layout::plain)
+    return plain;
+  if (l == layout::packed || t.shape().rank() < 2)
+    return std::nullopt;
+  const std::uint64_t lanes = l == layout::nchw16c ? 16 : 8;
+  const auto channels = static_cast<std::uint64_t>(t.shape()[1].extent());
+  return channels == 0 ? 0 : *plain / channels * ((channels + lanes - 1) / lanes * lanes);
+}
+
+class describer {
+public:
+  explicit describer(const plan& p) : plan_(p), source_(*p.source), places_(source_.edges().size()) {}
+
+  memory_graph describe() {
+    for (const auto& s : plan_.steps)
+      add(s);
+    for (const auto e : plan_.fetch)
+      leave(e);
+    return std::move(made_);
+  }
+
+private:
+  [[nodiscard]] const graph::node& node_of(const plan_step& s) const { return source_.at(s.node); }
+
+  void add(const plan_step& s) {
+    const auto& n = node_of(s);
+    made_.steps.emplace_back();
+    auto& step = made_.steps.back();
+    step.ns = s.estimated_ns.value_or(0);
+    for (index port = 0; port < n.inputs.size(); ++port) {
+      const auto bound =
+          std::any_of(s.constants.begin(), s.constants.end(), [&](const auto& c) { return c.port == port; });
+      if (n.inputs[port] == no_edge || bound)
+        continue;
+      const auto& edge = source_.at_edge(n.inputs[port]);
+      if (edge.producer != no_node && plan_.step_of[edge.producer] != plan::no_step &&
+          !is_fed(n.inputs[port]))
+        step.after.push_back(plan_.step_of[edge.producer]);
+      step.reads.insert(step.reads.end(), places_[n.inputs[port]].begin(), places_[n.inputs[port]].end());
+    }
+    for (index port = 0; port < n.outputs.size(); ++port)
+      make(s, n, port, step);
+    if (s.kernel && s.kernel->traits().scratch_bytes > 0)
+      step.makes.push_back(new_buffer(s.kernel->traits().scratch_bytes));
+    if (may_keep(s, n))
+      for (const auto e : n.inputs)
+        if (e != no_edge)
+          leave(e);
+  }
+
+  void make(const plan_step& s, const graph::node& n, index port, memory_graph::step& step) {
+    auto& places = places_[n.outputs[port]];
+    if (is_view(n, port)) {
+      if (n.inputs[0] != no_edge)
+        places = places_[n.inputs[0]];
+      return;
+    }
+    if (const auto bytes = own_bytes(s, n, port)) {
+      const auto b = new_buffer(*bytes);
+      step.makes.push_back(b);
+      places.push_back(b);
+      permit_in_place(s, n, port, b, step);
+    }
+    const auto look_into = [&](std::size_t input) {
+      if (input < n.inputs.size() && n.inputs[input] != no_edge)
+        places.insert(places.end(), places_[n.inputs[input]].begin(), places_[n.inputs[input]].end());
+    };
+    if (is_control_flow(n)) // a body may give what it was given
+      for (std::size_t i = 0; i < n.inputs.size(); ++i)
+        look_into(i);
+    else if (n.schema)
+      for (const auto& [output, input] : n.schema->aliases)
+        if (output == port)
+          look_into(input);
+  }
+
+  /// The bytes of an output's own buffer; nullopt if it has none in the plan.
+  [[nodiscard]] std::optional<std::uint64_t> own_bytes(const plan_step& s, const graph::node& n,
+                                                       index port) const {
+    const auto& t = s.output_types[port];
+    if (!n.schema || !s.kernel || !t.concrete() || t.element() == element_type::string)
+      return std::nullopt;
+    const auto& gives = s.kernel->traits().gives;
+    const auto bytes = bytes_in(t, port < gives.size() ? gives[port] : layout::plain);
+    return bytes ? std::optional{tensor_block_bytes(*bytes)} : std::nullopt;
+  }
+
+  /// Where the kernel permits it, the types are the same, and no other input lies in the same bytes.
+  void permit_in_place(const plan_step& s, const graph::node& n, index port, index made,
+                       memory_graph::step& step) const {
+    for (const auto& pair : s.kernel->traits().in_place) {
+      if (pair.output != port || pair.input >= n.inputs.size() || n.inputs[pair.input] == no_edge)
+        continue;
+      const auto& places = places_[n.inputs[pair.input]];
+      const auto& from = s.input_types[pair.input];
+      const auto& to = s.output_types[port];
+      if (places.size() == 1 && std::count(step.reads.begin(), step.reads.end(), places[0]) == 1 &&
+          from.concrete() && from.element() == to.element() && from.shape() == to.shape())
+        step.in_place.push_back({made, places[0]});
+    }
+  }
+
+  /// Whether values that go into the step may live on when nobody reads its outputs any more.
+  [[nodiscard]] bool may_keep(const plan_step& s, const graph::node& n) const {
+    return n.function || has_function(s) ||
+           std::any_of(s.output_types.begin(), s.output_types.end(),
+                       [](const value_type& t) { return !t.is_tensor(); });
+  }
+
+  [[nodiscard]] static bool has_function(const plan_step& s) {
+    return std::any_of(s.bodies.begin(), s.bodies.end(), [](const auto& body) {
+      return body && std::any_of(body->steps.begin(), body->steps.end(), [&](const plan_step& inner) {
+               return body->source->at(inner.node).function || has_function(inner);
+             });
+    });
+  }
+
+  [[nodiscard]] bool is_fed(edge_index e) const {
+    return std::any_of(plan_.fed.begin(), plan_.fed.end(), [&](const auto& f) { return f.edge == e; });
+  }
+
+  index new_buffer(std::uint64_t bytes) {
+    made_.buffers.push_back({bytes});
+    return static_cast<index>(made_.buffers.size() - 1);
+  }
+
+  void leave(edge_index e) {
+    for (const auto b : places_[e])
+      made_.buffers[b].leaves = true;
+  }
+
+  const plan& plan_;
+  const graph& source_;
+  std::vector<std::vector<index>> places_; // by edge: the buffers that its value may lie in
+  memory_graph made_;
+};
+
+} // namespace
+
+memory_graph memory_graph_of(const plan& p) {
+  return describer{p}.describe();
+}
+
+} // namespace sluice
