@@ -36,24 +36,8 @@ private:
   std::atomic<std::uint64_t> allocations_ = 0;
 };
 
-void expect(bool makes_sense, const std::string& device, const char* option, const char* demand) {
-  if (!makes_sense)
-    throw error{errc::invalid_argument, "device '" + device + "': " + option + " must be " + demand};
-}
-
-const sim_options& checked(const std::string& device, const sim_options& o) {
-  const auto positive = [](double d) { return std::isfinite(d) && d > 0; };
-  expect(positive(o.rate), device, "rate", "a positive number");
-  expect(positive(o.bandwidth), device, "bandwidth", "a positive number of bytes per second");
-  expect(o.memory_bandwidth == 0 || positive(o.memory_bandwidth), device, "memory_bandwidth",
-         "a positive number of bytes per second, or 0 for no limit");
-  expect(o.latency.count() >= 0, device, "latency", "at least 0");
-  expect(o.copy_engines > 0, device, "copy_engines", "at least 1");
-  expect(o.streams > 0, device, "streams", "at least 1");
-  return o;
-}
-
-device_capacity capacity_of(const sim_options& o) {
+device_capacity capacity_of(const sim_options& o, const std::string& device) {
+  check(o, device);
   return {.memory = o.memory,
           .rate = o.rate,
           .memory_bandwidth = o.memory_bandwidth,
@@ -151,7 +135,7 @@ sim_device::sim_device(std::string name, const sim_options& options, std::shared
 
 sim_device::sim_device(std::string name, const sim_options& options, std::shared_ptr<sim_clock> clock,
                        std::shared_ptr<executor> threads)
-  : device(std::move(name), capacity_of(checked(name, options))),
+  : device(std::move(name), capacity_of(options, name)),
     queues_(std::make_shared<sim_queues>(this->name(), options, std::move(clock), std::move(threads))),
     leased_memory_(new sim_memory{queues_}),
     memory_(new ledger_memory{leased_memory_, ledger(), memory_use::frames}),

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <sluice/graph/export.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace sluice {
+
+struct device_spec;
 
 /// Failures to inject, each once; counted from 1 in the order of the calls, 0 for none.
 struct sim_failures {
@@ -25,5 +30,14 @@ struct sim_options {
   std::size_t staging = std::size_t{64} << 20; ///< bytes of the host for transfers
   sim_failures failures{};
 };
+
+/// The options of a simulated device that was asked for in text: memory, rate, memory_bandwidth, bandwidth,
+/// latency, copy_engines, streams, staging, and the failures fail_allocation, fail_kernel and lost_at, as in
+/// sim_options. Throws errc::invalid_argument, naming device and option, for one that is unknown, there twice
+/// or without sense.
+[[nodiscard]] SLUICE_API sim_options sim_options_of(const device_spec& d);
+
+/// Throws errc::invalid_argument, naming device and option, if an option makes no sense.
+SLUICE_API void check(const sim_options& o, const std::string& device);
 
 } // namespace sluice
