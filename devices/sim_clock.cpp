@@ -82,7 +82,7 @@ bool sim_clock::step() {
 
 void sim_clock::advance(duration d) {
   const moving right{*this};
-  const auto limit = now() + d;
+  const auto limit = now() + std::max(d, duration{0});
   while (step_until(limit)) {
   }
   const std::lock_guard lock{mutex_};

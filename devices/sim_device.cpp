@@ -47,9 +47,10 @@ device_capacity capacity_of(const sim_options& o, const std::string& device) {
           .streams = o.streams};
 }
 
-/// Rounded up, so that nothing is faster than its bandwidth.
+/// Rounded up, so that nothing is faster than its bandwidth, and at most a quarter of a year, so that sums
+/// stay sums.
 std::chrono::nanoseconds time_of(double nanoseconds) {
-  return std::chrono::nanoseconds{static_cast<std::int64_t>(std::ceil(nanoseconds))};
+  return std::chrono::nanoseconds{static_cast<std::int64_t>(std::ceil(std::clamp(nanoseconds, 0.0, 0x1p53)))};
 }
 
 std::chrono::nanoseconds transfer_time(std::size_t bytes, double bandwidth) {

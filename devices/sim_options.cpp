@@ -62,7 +62,8 @@ void check(const sim_options& o, const std::string& device) {
   expect(positive(o.bandwidth), device, "bandwidth", "a positive number of bytes per second");
   expect(o.memory_bandwidth == 0 || positive(o.memory_bandwidth), device, "memory_bandwidth",
          "a positive number of bytes per second, or 0 for no limit");
-  expect(o.latency.count() >= 0, device, "latency", "at least 0");
+  expect(o.latency.count() >= 0 && o.latency <= std::chrono::hours{24}, device, "latency",
+         "at least 0 and at most a day");
   expect(o.copy_engines > 0, device, "copy_engines", "at least 1");
   expect(o.streams > 0, device, "streams", "at least 1");
 }

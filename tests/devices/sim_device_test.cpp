@@ -69,6 +69,19 @@ BOOST_AUTO_TEST_CASE(a_rate_divides_the_time_of_work) {
   BOOST_TEST(is_at(e, 2500ns));
 }
 
+BOOST_AUTO_TEST_CASE(time_goes_on_whatever_the_estimates) {
+  auto options = round_figures();
+  options.rate = std::numeric_limits<double>::min();
+  two_streams t{options};
+  const auto none = t.a->enqueue(work(-1us));
+  const auto endless = t.a->enqueue(work(1us));
+  t.clock->advance(-1us);
+  BOOST_TEST((t.clock->now() == 0us));
+  t.clock->drain();
+  BOOST_TEST(is_at(none, 0us));
+  BOOST_TEST((endless->time() > 24h && !endless->failure()));
+}
+
 BOOST_AUTO_TEST_CASE(streams_work_beside_each_other_up_to_their_number) {
   auto options = round_figures();
   options.streams = 2;
@@ -318,6 +331,8 @@ BOOST_AUTO_TEST_CASE(options_without_sense_are_named) {
   refused([](auto& o) { o.bandwidth = -1; }, "bandwidth");
   refused([](auto& o) { o.memory_bandwidth = -1; }, "memory_bandwidth");
   refused([](auto& o) { o.latency = -1ns; }, "latency");
+  refused([](auto& o) { o.latency = 25h; }, "latency");
+  refused([](auto& o) { o.memory = 0; }, "memory");
   refused([](auto& o) { o.copy_engines = 0; }, "copy_engines");
   refused([](auto& o) { o.streams = 0; }, "streams");
 }
@@ -358,6 +373,20 @@ BOOST_AUTO_TEST_CASE(memory_stays_within_its_budget) {
   auto* const leased = d.leased_memory().allocate(2'000); // its caller keeps the books
   BOOST_TEST(d.ledger()->in_use() == 0U);
   d.leased_memory().deallocate(leased, 2'000);
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_bytes_may_take_them_as_they_become_free) {
+  auto o = round_figures();
+  o.memory = 100;
+  sim_device d{"sim:0", o, sim_clock::make()};
+  auto& m = d.memory();
+  auto* const first = m.allocate(100);
+  void* second = nullptr;
+  d.ledger()->when_freed([&] { second = m.allocate(100); });
+  m.deallocate(first, 100);
+  BOOST_REQUIRE(second);
+  BOOST_TEST(d.ledger()->in_use() == 100U);
+  m.deallocate(second, 100);
 }
 
 BOOST_AUTO_TEST_CASE(memory_outlives_its_device) {
