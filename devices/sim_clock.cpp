@@ -1,5 +1,6 @@
 #include <sluice/devices/sim_clock.hpp>
 
+#include <sluice/devices/device_event.hpp>
 #include <sluice/devices/sim_links.hpp>
 #include <sluice/graph/error.hpp>
 
@@ -7,6 +8,10 @@
 #include <utility>
 
 namespace sluice {
+
+namespace {
+thread_local unsigned own_calls = 0; // in progress on this thread, whatever the clock
+}
 
 /// The right to move the clock.
 class sim_clock::moving {
@@ -54,6 +59,8 @@ void sim_clock::at(duration when, std::function<void()> f) {
   const std::lock_guard lock{mutex_};
   to_come_.push_back({std::max(when, now_), seeded_ ? random_() : 0, scheduled_++, std::move(f)});
   std::push_heap(to_come_.begin(), to_come_.end(), later);
+  if (calls_ > 0)
+    calm_.notify_all();
 }
 
 void sim_clock::after(duration delay, std::function<void()> f) {
@@ -93,6 +100,43 @@ void sim_clock::drain() {
   const moving right{*this};
   while (step_until(duration::max())) {
   }
+}
+
+sim_clock::call::call(sim_clock* clock) noexcept : clock_(clock) {
+  if (!clock_)
+    return;
+  ++own_calls;
+  const std::lock_guard lock{clock_->mutex_};
+  ++clock_->calls_;
+}
+
+sim_clock::call::~call() {
+  if (!clock_)
+    return;
+  --own_calls;
+  const std::lock_guard lock{clock_->mutex_};
+  if (--clock_->calls_ == 0)
+    clock_->calm_.notify_all();
+}
+
+bool sim_clock::step_until_done(const device_event& e) {
+  if (own_calls > 0)
+    throw error{errc::blocking_call, "an event's callback must not wait for a simulated clock"};
+  while (!e.done()) {
+    // What leads to the event was enqueued before it: by calls that have ended, if none is in progress now.
+    bool calm = false;
+    {
+      const std::lock_guard lock{mutex_};
+      calm = calls_ == 0;
+    }
+    if (step() || e.done())
+      continue;
+    if (calm)
+      return false;
+    std::unique_lock lock{mutex_};
+    calm_.wait(lock, [&] { return calls_ == 0 || !to_come_.empty(); });
+  }
+  return true;
 }
 
 } // namespace sluice

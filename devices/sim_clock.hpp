@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,7 @@
 
 namespace sluice {
 
+class device_event;
 class sim_links;
 
 /// Virtual time, shared by simulated devices: a list of what happens when. Time stands still until it is told
@@ -50,6 +52,23 @@ public:
   /// Moves on until nothing is to come.
   void drain();
 
+  /// A call that may schedule something or end an event, for as long as this lives: who finds nothing to come
+  /// waits for calls before believing it. A null clock counts none.
+  class SLUICE_API call {
+  public:
+    explicit call(sim_clock* clock) noexcept;
+    call(const call&) = delete;
+    call& operator=(const call&) = delete;
+    ~call();
+
+  private:
+    sim_clock* const clock_;
+  };
+
+  /// Moves on until `e` is done. False if nothing is to come and no call is in progress before that. Throws
+  /// errc::blocking_call as the moving members do, and within a call.
+  [[nodiscard]] bool step_until_done(const device_event& e);
+
   /// What is on its way between its devices.
   [[nodiscard]] sim_links& links() noexcept { return *links_; }
 
@@ -69,7 +88,9 @@ private:
   std::mutex moving_;                  // held by the thread that moves the clock
   std::atomic<std::thread::id> mover_; // that thread
   mutable std::mutex mutex_;
+  std::condition_variable calm_;
   // All guarded by mutex_.
+  std::size_t calls_ = 0; // in progress
   duration now_{0};
   std::uint64_t scheduled_ = 0;
   const bool seeded_;

@@ -10,10 +10,8 @@ namespace sluice {
 void sim_event::block() {
   if (!clock_)
     return device_event::block();
-  while (!done())
-    if (!clock_->step() && !done()) // another thread's step may have done it
-      throw error{errc::invalid_argument,
-                  "nothing that is to come on the simulated clock leads to this event"};
+  if (!clock_->step_until_done(*this))
+    throw error{errc::invalid_argument, "nothing that is to come on the simulated clock leads to this event"};
 }
 
 void sim_piece::run(worker& here) noexcept {
@@ -52,6 +50,7 @@ std::exception_ptr sim_queues::why_lost() const noexcept {
 }
 
 event_ptr sim_queues::enqueue(const std::shared_ptr<sim_queue>& q, const std::shared_ptr<sim_piece>& p) {
+  const sim_clock::call call{clock_.get()};
   event_ptr event = p->event = intrusive_ptr<sim_event>{new sim_event{clock_}};
   std::erase(p->after, nullptr);
   auto awaited = p->after; // the piece may be over, and lose its own, as soon as it is in the queue
@@ -273,6 +272,7 @@ bool sim_queues::set_lost(const std::string& why) {
 }
 
 void sim_queues::lose(const std::string& why) {
+  const sim_clock::call call{clock_.get()};
   {
     const std::lock_guard lock{mutex_};
     if (!set_lost(why))

@@ -279,6 +279,18 @@ BOOST_AUTO_TEST_CASE(work_must_not_wait) {
   BOOST_CHECK_EXCEPTION(e->get(), error, says(errc::blocking_call, {"clock"}));
 }
 
+BOOST_AUTO_TEST_CASE(a_callback_must_not_wait) {
+  two_streams t;
+  const auto e = t.a->enqueue(work(1us));
+  bool refused = false;
+  t.device.loss()->when_done([&] {
+    BOOST_CHECK_EXCEPTION(e->wait(), error, says(errc::blocking_call, "callback"));
+    refused = true;
+  });
+  t.device.lose("it burns");
+  BOOST_TEST(refused);
+}
+
 BOOST_AUTO_TEST_CASE(a_worker_must_not_wait) {
   two_streams t;
   stepped_executor steps{1};
