@@ -32,6 +32,8 @@ std::string_view to_string(errc code) noexcept {
     return "blocking_call";
   case errc::io_failed:
     return "io_failed";
+  case errc::device_lost:
+    return "device_lost";
   }
   return "unknown";
 }

@@ -24,6 +24,7 @@ enum class errc : std::uint8_t {
   engine_closed,     ///< the engine or session is closed
   blocking_call,     ///< run() on a worker thread: use run_async
   io_failed,         ///< a file or stream could not be read or written
+  device_lost,       ///< a device failed for good: its values are gone, another may do the work
 };
 
 /// The name of `code` as it stands in the enum.

@@ -1,0 +1,7 @@
+#include <sluice/devices/device.hpp>
+
+namespace sluice {
+
+device::~device() = default;
+
+} // namespace sluice
