@@ -3,6 +3,7 @@ find_package(Threads REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(Protobuf REQUIRED)
 find_package(ONNX REQUIRED)
+find_package(nlohmann_json REQUIRED)
 
 # Debian's C++ Actor Framework has no CMake package. SLUICE_CAF_ROOT names another build of it, such as one
 # instrumented for ThreadSanitizer.

@@ -21,9 +21,13 @@ public:
     return start;
   }
 
-  void take(double start, double length) {
-    if (length > 0)
-      busy_.insert(after(start), {start, start + length});
+  /// Adds what it moved to `looks`, eight at a time.
+  void take(double start, double length, std::size_t& looks) {
+    if (length <= 0)
+      return;
+    const auto at = after(start);
+    looks += static_cast<std::size_t>(busy_.end() - at) / 8;
+    busy_.insert(at, {start, start + length});
   }
 
 private:

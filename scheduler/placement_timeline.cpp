@@ -215,7 +215,7 @@ void placement_timeline::transfer(std::uint32_t value, std::uint32_t from, std::
   for (auto room = earliest(to, start, bytes); room != start; room = earliest(to, start, bytes))
     std::tie(start, engine) = find_engine(link, room, length);
   const auto finish = start + length;
-  engine_gaps_[engine].take(start, length);
+  engine_gaps_[engine].take(start, length, work_);
   hold(to, start, bytes);
   ready_[there] = last_use_[there] = finish;
   last_use_[here] = std::max(last_use_[here], finish);
@@ -276,7 +276,7 @@ void placement_timeline::run(std::uint32_t s, std::uint32_t d) {
     from = std::max(from, ready_[std::size_t{v} * devices_ + d]);
   const auto [start, lane] = find_lane(d, from, step.time_ns[d], made_bytes_[s]);
   const auto finish = start + step.time_ns[d];
-  lane_gaps_[lane].take(start, step.time_ns[d]);
+  lane_gaps_[lane].take(start, step.time_ns[d], work_);
   score_.finish_ns = std::max(score_.finish_ns, finish);
   hold(d, start, made_bytes_[s]);
   hold(d, finish, -static_cast<double>(step.scratch_bytes));
