@@ -44,9 +44,8 @@ const placement_candidate& placement_archive::frugal() const {
 
 placement_search::placement_search(const placement_problem& problem, const placement_units& units,
                                    placement_timeline& timeline, placement_archive& archive)
-  : problem_(problem), units_(units), timeline_(timeline), archive_(archive),
-    next_steps_(problem.steps.size()), next_units_(units.units.size()), turn_(problem.steps.size()),
-    seen_(units.units.size()) {
+  : units_(units), timeline_(timeline), archive_(archive), next_steps_(problem.steps.size()),
+    next_units_(units.units.size()), turn_(problem.steps.size()), seen_(units.units.size()) {
   for (std::uint32_t u = 0; u < units.units.size(); ++u)
     if (units.units[u].allowed.size() > 1)
       movable_.push_back(u);
@@ -78,9 +77,9 @@ double placement_search::random_unit() {
 }
 
 /// In parts of what the search began with, so that temperatures mean the same everywhere. What does not fit
-/// is worse than anything that does.
+/// is worse, but can be passed through.
 double placement_search::energy(const placement_timeline::score& s, goal g, const scale& by) const {
-  const auto over = s.excess_bytes > 0 ? 2 + 20 * s.excess_bytes / all_bytes_ : 0;
+  const auto over = s.excess_bytes > 0 ? 0.1 + 10 * s.excess_bytes / all_bytes_ : 0;
   if (g == goal::earlier)
     return s.finish_ns / by.finish + 0.002 * s.link_bytes / all_bytes_ + over;
   const auto late = std::max(0.0, s.finish_ns / by.limit - 1);
@@ -100,7 +99,7 @@ void placement_search::improve(placement_candidate from, goal g, std::size_t wor
   static_cast<void>(timeline_.lay_out(from.places, from.order));
   const auto trials = work / (timeline_.work() - begin);
   // Few trials are spent downhill only.
-  const auto warmth = trials < 400 ? 0.0 : trials < 2000 ? 0.03 : 0.1;
+  const auto warmth = trials < 400 ? 0.0 : trials < 2000 ? 0.03 : 0.3;
   auto tried = from;
   // Changes that change nothing cost no work: the second bound ends a search that has nothing to try.
   for (std::size_t t = 0; timeline_.work() - begin < work && t < 4 * trials; ++t) {

@@ -75,7 +75,6 @@ private:
   [[nodiscard]] bool shift_turn(placement_candidate& c);
   [[nodiscard]] bool on_border(const placement_candidate& c, std::uint32_t unit) const;
 
-  const placement_problem& problem_;
   const placement_units& units_;
   placement_timeline& timeline_;
   placement_archive& archive_;

@@ -18,7 +18,7 @@ class device_holdings {
 public:
   device_holdings(const placement_problem& problem, std::span<const std::uint32_t> places,
                   const placement_schedule& schedule, std::uint32_t device)
-    : problem_(problem), device_(device), of_value_(problem.values.size(), none) {
+    : problem_(problem), of_value_(problem.values.size(), none) {
     for (std::size_t s = 0; s < problem.steps.size(); ++s)
       if (places[s] == device)
         add_made(problem.steps[s], schedule.firings[s]);
@@ -89,7 +89,6 @@ private:
   }
 
   const placement_problem& problem_;
-  const std::uint32_t device_;
   std::vector<holding> held_;
   std::vector<std::size_t> of_value_;
   std::set<std::uint32_t> weights_;

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 using namespace sluice;
@@ -239,6 +240,43 @@ BOOST_AUTO_TEST_CASE(under_budgets_a_schedule_keeps_them_and_beats_the_cpu_alone
         const auto made = placed(p);
         BOOST_TEST(made.schedule.finish_ns <= placed(alone).schedule.finish_ns);
       }
+}
+
+BOOST_AUTO_TEST_CASE(of_a_small_graph_no_placement_that_finishes_as_early_moves_a_tenth_fewer_bytes) {
+  constexpr auto steps = 8U;
+  for (const auto limited : {false, true})
+    for (auto seed = 0U; seed < 4; ++seed) {
+      auto p = random_problem({.steps = steps, .cpu_only = 0, .weight_bytes = 1'000'000}, seed);
+      if (limited)
+        limit_memory(p, 2);
+      const auto made = placed(p);
+      auto least = std::numeric_limits<std::size_t>::max();
+      for (auto places = 0U; places < 1U << steps; ++places) {
+        for (auto s = 0U; s < steps; ++s)
+          p.steps[s].scope = p.devices[places >> s & 1U].name;
+        const auto other = place(p, {.effort = 100'000});
+        if (const auto* fits = std::get_if<placement>(&other);
+            fits && fits->schedule.finish_ns <= made.schedule.finish_ns)
+          least = std::min(least, bytes_over_links(*fits));
+      }
+      BOOST_TEST(static_cast<double>(bytes_over_links(made)) <= 1.1 * static_cast<double>(least));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_chain_is_parted_at_its_thin_edge) {
+  auto p = two_devices();
+  auto v = add_feed(p, 100'000);
+  for (const auto bytes : {80'000U, 90'000U, 500U, 90'000U, 80'000U, 90'000U}) {
+    p.constants.push_back({"weight", 100'000});
+    v = add_step(p, "s" + std::to_string(p.steps.size()), {100'000, 10'000}, {v}, bytes);
+    p.steps.back().constants = {static_cast<std::uint32_t>(p.constants.size() - 1)};
+  }
+  p.values[v].bytes = 10;
+  p.values[v].result_on = 0;
+  p.devices[1].budget = 300'000 + 180'000;
+  const auto made = placed(p);
+  BOOST_TEST(made.places == (std::vector<std::uint32_t>{0, 0, 0, 1, 1, 1}));
+  BOOST_TEST(bytes_over_links(made) == 510U);
 }
 
 BOOST_AUTO_TEST_CASE(within_the_slack_fewer_bytes_are_preferred) {
