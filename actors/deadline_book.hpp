@@ -20,8 +20,8 @@ public:
   void forget(run_state& r);
   void clear() { by_time_.clear(); }
 
-  /// A time at which somebody must look and will not, as far as was told: told by this call. None if there
-  /// is no such time.
+  /// When somebody must look again, if that is earlier than what look_at() said before: the caller sees to
+  /// it. None if there is no deadline, or somebody comes in time.
   [[nodiscard]] std::optional<time_point> look_at();
   /// Takes out who is late. Called by whoever looks, as look_at() asked.
   [[nodiscard]] std::vector<intrusive_ptr<run_state>> take_late(time_point now);

@@ -56,6 +56,13 @@ struct executable_plan {
   /// and then as frames are opened. To be asked once for each frame.
   [[nodiscard]] bool expects_forks() const noexcept;
 
+  /// Bytes that a frame has needed at most; until one has run, what is inferred from the shapes.
+  [[nodiscard]] std::size_t frame_bytes() const noexcept {
+    const auto known = high_water_.load(std::memory_order_relaxed);
+    return known == no_frame_yet ? source->bytes : known;
+  }
+  void note_frame_bytes(std::size_t peak) const noexcept;
+
   std::shared_ptr<const plan> source;
   std::vector<executable_step> steps;
   std::vector<std::vector<std::shared_ptr<const executable_plan>>> bodies; ///< by step; of control flow
@@ -63,12 +70,6 @@ struct executable_plan {
   std::vector<std::vector<executable_route>> feed_routes;                  ///< by fed edge
   std::vector<node_cell*> absent_stateful;                      ///< nodes with state that the plan leaves out
   std::shared_ptr<const std::vector<std::string>> result_names; ///< as they were asked for
-  /// Bytes that a frame has needed at most; until one has run, what is inferred from the shapes.
-  [[nodiscard]] std::size_t frame_bytes() const noexcept {
-    const auto known = high_water_.load(std::memory_order_relaxed);
-    return known == no_frame_yet ? source->bytes : known;
-  }
-  void note_frame_bytes(std::size_t peak) const noexcept;
 
 private:
   static constexpr auto no_frame_yet = static_cast<std::size_t>(-1);

@@ -216,7 +216,8 @@ void firing_loop::offer(const executable_step& s) {
 }
 
 /// Takes the heavy firing to go on with out of the list. The others are offered if an idle thread gains by
-/// them; otherwise they wait here, behind the shortest, which may lead to something that is worth more.
+/// them. If nobody is idle and the newest is short, it is taken, and all is looked at again after it; if
+/// waking somebody takes longer than they do, the shortest is taken, which may lead to something worth more.
 [[gnu::noinline]] const executable_step& firing_loop::next_heavy() {
   auto& heavy = lists_.heavy;
   const auto cost = [](const executable_step* s) { return s->cell->cost_ns.load(std::memory_order_relaxed); };

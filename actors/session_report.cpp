@@ -37,8 +37,9 @@ std::string session_core::explain(std::string_view name) {
   if (top_level && newest->source->step_of[cell->index] == plan::no_step) {
     text += "\n  not executed: its value is known when the plan is made, or nobody asks for it";
   } else if (top_level) {
-    const auto& step = newest->source->steps[newest->source->step_of[cell->index]];
-    text += "\n  kernel: " + std::string{step.kernel || cell->node->function
+    const auto& bound = newest->steps[newest->source->step_of[cell->index]];
+    const auto& step = *bound.planned;
+    text += "\n  kernel: " + std::string{bound.kernel || bound.function
                                              ? "prepared with the plan"
                                              : "prepared at firing, for the shapes that arrive"};
     text += "\n  width: at most " + std::to_string(newest->source->width) + " threads";

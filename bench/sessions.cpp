@@ -3,6 +3,8 @@
 
 #include <sluice/sluice.hpp>
 
+#include <tools/feeds/random_value.hpp>
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -27,12 +29,7 @@ feeds ones_for(const graph& model) {
     std::vector<std::int64_t> extents;
     for (std::size_t i = 0; i < edge.type.shape().rank(); ++i)
       extents.push_back(edge.type.shape()[i].known() ? edge.type.shape()[i].extent() : 1);
-    auto t = tensor::make(edge.type.element(), shape{extents});
-    visit_element_type(t->type(), [&]<class T>(std::type_identity<T>) {
-      if constexpr (std::is_arithmetic_v<T>)
-        std::fill_n(static_cast<T*>(t->raw()), t->shape().elements(), T{1});
-    });
-    inputs.set(edge.name, std::move(t));
+    inputs.set(edge.name, tools::filled_value(edge.type.element(), shape{extents}, 1));
   }
   return inputs;
 }

@@ -1,10 +1,7 @@
 #include <sluice/devices/device_list.hpp>
+#include <sluice/devices/strict_json.hpp>
 #include <sluice/graph/error.hpp>
 #include <sluice/graph/mapped_file.hpp>
-
-#include <nlohmann/json.hpp>
-
-#include <set>
 
 namespace sluice {
 
@@ -14,27 +11,6 @@ using json = nlohmann::ordered_json;
 
 [[noreturn]] void refuse(const std::string& origin, const std::string& why) {
   throw error{errc::invalid_argument, origin + ": " + why};
-}
-
-/// Parses JSON in which no object has a key twice: of two lines about one thing, one would count silently.
-json parse_strictly(std::string_view text, const std::string& origin) {
-  std::vector<std::set<std::string>> keys;
-  const auto look = [&](int, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::object_start)
-      keys.emplace_back();
-    else if (event == json::parse_event_t::object_end)
-      keys.pop_back();
-    else if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
-      refuse(origin, "'" + parsed.get<std::string>() + "' is there twice");
-    return true;
-  };
-  try {
-    return json::parse(text.begin(), text.end(), look);
-  } catch (const json::exception& e) {
-    const std::string_view why = e.what(); // "[json.exception.parse_error.101] parse error at line 1, …"
-    const auto begin = why.find("] ");
-    refuse(origin, std::string{begin == std::string_view::npos ? why : why.substr(begin + 2)});
-  }
 }
 
 std::string text_of(const json& option, const device_spec& d, const std::string& key) {
@@ -49,7 +25,7 @@ std::string text_of(const json& option, const device_spec& d, const std::string&
 } // namespace
 
 std::vector<device_spec> parse_devices(std::string_view text, const std::string& origin) {
-  const auto file = parse_strictly(text, origin);
+  const auto file = parse_strict_json(text, origin);
   const auto devices = file.is_object() ? file.find("devices") : file.end();
   if (devices == file.end() || !devices->is_object())
     refuse(origin,

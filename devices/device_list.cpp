@@ -1,6 +1,6 @@
 #include <sluice/devices/device_list.hpp>
 
-#include <sluice/devices/quantity.hpp>
+#include <sluice/devices/device_name.hpp>
 #include <sluice/graph/error.hpp>
 
 #include <algorithm>
@@ -8,14 +8,6 @@
 namespace sluice {
 
 namespace {
-
-constexpr unsigned max_index = 9'999;
-
-bool is_word(std::string_view s) {
-  return !s.empty() && s.front() >= 'a' && s.front() <= 'z' && std::all_of(s.begin(), s.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
 
 void add_option(device_spec& d, std::string_view text) {
   const auto sign = text.find('=');
@@ -33,18 +25,11 @@ std::string detail::called(const device_spec& d) {
 
 device_spec parse_device(std::string_view flag) {
   const auto sign = flag.find('=');
-  const auto name = flag.substr(0, sign);
-  const auto colon = name.find(':');
-  device_spec d;
-  d.kind = name.substr(0, colon);
-  if (colon == std::string_view::npos || !is_word(d.kind))
+  const auto name = device_name::parse(flag.substr(0, sign));
+  if (!name.index)
     throw error{errc::invalid_argument,
-                "'" + std::string{name} + "' is not the name of a device, such as sim:0"};
-  try {
-    d.index = static_cast<unsigned>(parse_count(name.substr(colon + 1), max_index));
-  } catch (const error& e) {
-    throw error{errc::invalid_argument, "device '" + std::string{name} + "': " + e.what()};
-  }
+                "'" + name.kind + "' is not the name of a device, such as " + name.kind + ":0"};
+  device_spec d{.kind = name.kind, .index = *name.index};
   if (sign == std::string_view::npos)
     return d;
   for (auto rest = flag.substr(sign + 1);;) {

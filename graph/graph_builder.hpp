@@ -61,7 +61,8 @@ public:
   }
   edge_ref relu(edge_ref x, std::string name = {}) { return op("Relu", {x}, {}, std::move(name)); }
 
-  /// A plain C++ function as a node with outputs of the given types.
+  /// A plain C++ function as a node with outputs of the given types. What it makes is compared with them at
+  /// its first firing and at some later ones; one that is wrong fails the frame and names the node.
   std::vector<edge_ref> function(std::string name, std::vector<edge_ref> inputs,
                                  std::vector<value_type> outputs, graph_function f);
 

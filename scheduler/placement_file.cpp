@@ -1,18 +1,17 @@
-#include <sluice/graph/error.hpp>
-#include <sluice/scheduler/device_name.hpp>
 #include <sluice/scheduler/placement_file.hpp>
 
-#include <nlohmann/json.hpp>
+#include <sluice/devices/device_name.hpp>
+#include <sluice/devices/strict_json.hpp>
+#include <sluice/graph/error.hpp>
+#include <sluice/graph/mapped_file.hpp>
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 namespace sluice {
 
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 [[noreturn]] void refuse(const std::string& where, const std::string& why) {
   throw error{errc::invalid_argument, where + ": " + why};
@@ -20,24 +19,6 @@ using nlohmann::json;
 
 std::string title_of(const std::string& file, std::size_t rule) {
   return file + ": rule " + std::to_string(rule);
-}
-
-std::string position(std::string_view text, std::size_t byte) {
-  auto line = std::size_t{1};
-  auto column = std::size_t{1};
-  for (const auto c : text.substr(0, byte > 0 ? byte - 1 : 0)) {
-    column = c == '\n' ? 1 : column + 1;
-    line += c == '\n';
-  }
-  return "line " + std::to_string(line) + ", column " + std::to_string(column);
-}
-
-json read_json(std::string_view text, const std::string& name) {
-  try {
-    return json::parse(text);
-  } catch (const json::parse_error& e) {
-    refuse(name, position(text, e.byte) + " is not as JSON must be");
-  }
 }
 
 /// `*` stands for any characters, `?` for one.
@@ -139,7 +120,7 @@ std::vector<bool> between(const graph& g, const placement_file::rule& r, const s
 } // namespace
 
 placement_file placement_file::parse(std::string_view text, const std::string& name) {
-  const auto given = read_json(text, name);
+  const auto given = parse_strict_json(text, name);
   placement_file made;
   made.name_ = name;
   if (!given.is_object())
@@ -161,11 +142,9 @@ placement_file placement_file::parse(std::string_view text, const std::string& n
 }
 
 placement_file placement_file::read(const std::filesystem::path& path) {
-  std::ifstream file{path, std::ios::binary};
-  if (!file || std::filesystem::is_directory(path))
-    throw error{errc::io_failed, "cannot read placement file '" + path.string() + "'"};
-  const std::string text{std::istreambuf_iterator<char>{file}, {}};
-  return parse(text, path.string());
+  const auto content = mapped_file::open(path);
+  return parse({reinterpret_cast<const char*>(content->bytes().data()), content->bytes().size()},
+               path.string());
 }
 
 placement_file::outcome placement_file::apply(const graph& g) const {

@@ -1,5 +1,5 @@
+#include <sluice/devices/device_name.hpp>
 #include <sluice/graph/error.hpp>
-#include <sluice/scheduler/device_name.hpp>
 #include <sluice/scheduler/placement_units.hpp>
 
 #include <algorithm>

@@ -1,11 +1,14 @@
 #include <sluice/sluice.hpp>
 
+#include <tests/support/elements.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
 #include <thread>
 
 using namespace sluice;
+using sluice::test::counting;
 
 namespace {
 
@@ -15,14 +18,6 @@ const value_type scalar{element_type::float32, shape{}};
 edge_ref hidden(graph_builder& g, const std::string& name, edge_ref x) {
   return g.function(name, {x}, {value_type{}},
                     {[](std::span<value> in, std::span<value> out) { out[0] = std::move(in[0]); }})[0];
-}
-
-value counting(const shape& s) {
-  auto t = tensor::make(element_type::float32, s);
-  float next = 0;
-  for (auto& x : t->data<float>())
-    x = next++;
-  return t;
 }
 
 value integers(std::initializer_list<std::int64_t> elements) {

@@ -40,17 +40,23 @@ std::vector<event_ptr> enqueue_chain(std::vector<device_stream*> streams, std::u
   return events;
 }
 
-/// The order in which pieces of equal length on four streams end.
-std::vector<int> order_in_virtual_time(std::uint64_t seed) {
-  const auto clock = sim_clock::make(seed);
-  sim_device d{"sim:0", round_figures(), clock};
-  std::vector<int> order;
+/// Four streams with three pieces each of equal length, which note in `order` when they end.
+std::vector<std::unique_ptr<device_stream>> four_streams(sim_device& d, std::vector<int>& order) {
   std::vector<std::unique_ptr<device_stream>> streams;
   for (int i = 0; i < 4; ++i) {
     streams.push_back(d.make_stream());
     for (int j = 0; j < 3; ++j)
       streams.back()->enqueue(work(1us, [&order, i, j] { order.push_back(10 * i + j); }));
   }
+  return streams;
+}
+
+/// The order in which they end.
+std::vector<int> order_in_virtual_time(std::uint64_t seed) {
+  const auto clock = sim_clock::make(seed);
+  sim_device d{"sim:0", round_figures(), clock};
+  std::vector<int> order;
+  const auto streams = four_streams(d, order);
   clock->drain();
   BOOST_TEST((clock->now() == 3us));
   return order;
@@ -60,12 +66,7 @@ std::vector<int> order_in_steps(std::uint64_t seed) {
   const auto steps = std::make_shared<stepped_executor>(seed);
   sim_device d{"sim:0", round_figures(), steps};
   std::vector<int> order;
-  std::vector<std::unique_ptr<device_stream>> streams;
-  for (int i = 0; i < 4; ++i) {
-    streams.push_back(d.make_stream());
-    for (int j = 0; j < 3; ++j)
-      streams.back()->enqueue(work(1us, [&order, i, j] { order.push_back(10 * i + j); }));
-  }
+  const auto streams = four_streams(d, order);
   steps->run_all();
   return order;
 }

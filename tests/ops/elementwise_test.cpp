@@ -3,6 +3,7 @@
 
 #include "run_op.hpp"
 
+#include <tests/support/elements.hpp>
 #include <tests/support/says.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -26,15 +27,6 @@ value vec(std::initializer_list<T> x) {
 
 value floats(const shape& s, std::initializer_list<float> x) {
   return tensor::of<float>(s, x);
-}
-
-/// Numbers 0, 1, 2, … in a shape.
-value counting(const shape& s) {
-  auto t = tensor::make(element_type::float32, s);
-  float next = 0;
-  for (auto& x : t->data<float>())
-    x = next++;
-  return t;
 }
 
 template <class T>

@@ -98,6 +98,7 @@ BOOST_AUTO_TEST_CASE(what_a_file_may_not_say_is_refused_by_its_rule) {
   rule(R"({"node": "a"})", "decides nothing");
   rule(R"({"from": "a", "device": "cpu"})", "alone");
   rule(R"({"node": "a", "device": "CPU"})", "'CPU'");
+  refused(R"({"rules": [{"node": "a", "device": "cpu", "device": "sim"}]})", {"p.json", "'device'", "twice"});
   refused("[]", "object");
   refused(R"({"mode": "hard"})", "'mode'");
   refused(R"({"rules": {}})", "'rules'");

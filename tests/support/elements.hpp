@@ -17,4 +17,13 @@ inline std::vector<float> floats(const value& v) {
   return elements<float>(v);
 }
 
+/// The numbers 0, 1, 2, … in a shape.
+inline value counting(const shape& s) {
+  auto t = tensor::make(element_type::float32, s);
+  float next = 0;
+  for (auto& x : t->data<float>())
+    x = next++;
+  return t;
+}
+
 } // namespace sluice::test

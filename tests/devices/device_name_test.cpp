@@ -1,6 +1,6 @@
 #include "tests/support/says.hpp"
 
-#include <sluice/scheduler/device_name.hpp>
+#include <sluice/devices/device_name.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,13 +1,16 @@
+#include <sluice/devices/device_name.hpp>
+
+#include <sluice/devices/quantity.hpp>
 #include <sluice/graph/error.hpp>
-#include <sluice/scheduler/device_name.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 
 namespace sluice {
 
 namespace {
+
+constexpr std::size_t max_index = 9'999;
 
 bool is_lower(char c) {
   return c >= 'a' && c <= 'z';
@@ -22,7 +25,8 @@ bool is_kind(std::string_view text) {
 }
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-  throw error{errc::invalid_argument, "'" + std::string{text} + "' is no device name: " + std::string{why} +
+  throw error{errc::invalid_argument, "'" + std::string{text} +
+                                          "' is not the name of a device: " + std::string{why} +
                                           "; write a kind, 'cpu', or a kind and a number, 'cpu:0'"};
 }
 
@@ -37,13 +41,11 @@ device_name device_name::parse(std::string_view text) {
                      : "a kind has lower-case letters, digits and '_', and starts with a letter");
   if (colon == std::string_view::npos)
     return name;
-  const auto digits = text.substr(colon + 1);
-  if (digits.empty() || !std::all_of(digits.begin(), digits.end(), is_digit))
-    refuse(text, "after the colon stands a number");
-  auto index = 0U;
-  if (std::from_chars(digits.data(), digits.data() + digits.size(), index).ec != std::errc{})
-    refuse(text, "the number is too large");
-  name.index = index;
+  try {
+    name.index = static_cast<unsigned>(parse_count(text.substr(colon + 1), max_index));
+  } catch (const error& e) {
+    refuse(text, e.what());
+  }
   return name;
 }
 

@@ -14,7 +14,8 @@ namespace sluice {
 
 /// The name of a device, "cpu:0", or a partial one, "cpu", which means any device of that kind.
 ///
-/// A kind is a lower-case letter, then lower-case letters, digits and `_`; an index is a decimal number.
+/// A kind is a lower-case letter, then lower-case letters, digits and `_`; an index is a decimal number of at
+/// most 9999.
 struct SLUICE_API device_name {
   std::string kind;
   std::optional<unsigned> index; ///< none: a partial name
