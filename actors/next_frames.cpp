@@ -7,8 +7,8 @@ namespace sluice {
 
 namespace {
 
-/// A thread that opens one frame after another leaves the work that it offered lying; so it stops now and
-/// then.
+/// A thread that opens one frame after another leaves other work lying; after so many it sees whether there is
+/// any.
 constexpr int most_in_a_row = 16;
 
 struct deferred_frames {
@@ -44,13 +44,13 @@ next_frames::turn::turn(worker& here) noexcept : here_(here) {
 
 next_frames::turn::~turn() {
   auto& d = deferred();
-  for (int in_a_row = 0; !d.frames.empty(); ++in_a_row) {
+  for (int in_a_row = 1; !d.frames.empty(); ++in_a_row) {
     auto* const mine = d.frames.back();
     d.frames.pop_back();
     for (auto* f : d.frames)
       queue(*f);
     d.frames.clear();
-    if (in_a_row == most_in_a_row)
+    if (in_a_row % most_in_a_row == 0 && here_.is_needed())
       queue(*mine);
     else
       mine->start(here_);

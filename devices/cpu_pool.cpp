@@ -34,7 +34,7 @@ void cpu_pool::submit(job& j) {
 }
 
 job* cpu_pool::take_submitted() {
-  if (submitted_count_.load(std::memory_order_acquire) == 0)
+  if (!has_submitted())
     return nullptr;
   const std::lock_guard lock{submitted_mutex_};
   auto* j = submitted_.pop();
@@ -44,7 +44,7 @@ job* cpu_pool::take_submitted() {
 }
 
 bool cpu_pool::has_jobs() const noexcept {
-  if (submitted_count_.load(std::memory_order_acquire) != 0)
+  if (has_submitted())
     return true;
   for (unsigned i = 0, n = seats_made_.load(std::memory_order_acquire); i < n; ++i)
     if (const auto* s = seats_[i].load(std::memory_order_acquire); s && !s->jobs_.empty())

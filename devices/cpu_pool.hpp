@@ -24,6 +24,7 @@ public:
   void offer(job& j) override;
   [[nodiscard]] bool has_company() const noexcept override;
   [[nodiscard]] bool has_idle_company() const noexcept override;
+  [[nodiscard]] bool is_needed() const noexcept override;
   void parallel_for(std::size_t n, std::size_t grain, unsigned width,
                     function_ref<void(std::size_t, std::size_t)> body) override;
   bool try_team(unsigned size, function_ref<void(unsigned, unsigned)> body) override;
@@ -90,6 +91,9 @@ private:
   static constexpr unsigned words = cpu_crew::max_threads / 64;
 
   [[nodiscard]] bool has_jobs() const noexcept;
+  [[nodiscard]] bool has_submitted() const noexcept {
+    return submitted_count_.load(std::memory_order_acquire) != 0;
+  }
   [[nodiscard]] bool full() const noexcept;
   [[nodiscard]] bool deserted() const noexcept;
   [[nodiscard]] std::uint64_t seats_in_word(unsigned word) const noexcept;

@@ -27,6 +27,11 @@ bool cpu_seat::has_idle_company() const noexcept {
   return pool_.crew_->places().anyone_idle() && !pool_.full();
 }
 
+bool cpu_seat::is_needed() const noexcept {
+  auto& crew = *pool_.crew_;
+  return !jobs_.empty() || pool_.has_submitted() || crew.places().over_budget() || crew.work_elsewhere(pool_);
+}
+
 job* cpu_seat::steal() {
   const auto count = pool_.seats_made_.load(std::memory_order_acquire);
   for (unsigned i = 1; i < count + 1; ++i) {

@@ -37,6 +37,9 @@ public:
   [[nodiscard]] virtual bool has_company() const noexcept { return true; }
   /// Whether another thread has nothing to do, so that it may take an offer, perhaps woken first. A hint.
   [[nodiscard]] virtual bool has_idle_company() const noexcept { return true; }
+  /// Whether this thread had better return from its job: others wait that it could run, or its CPU is wanted
+  /// elsewhere. A hint.
+  [[nodiscard]] virtual bool is_needed() const noexcept { return true; }
 
   /// Calls `body(begin, end)` for consecutive chunks of [0, n) of `grain` items (the last may be shorter),
   /// on this thread and at most `width - 1` idle ones, and returns when all are done. Chunks depend on
