@@ -13,18 +13,6 @@ value_type exact_type(const value& v) {
   return v.is(value_kind::tensor) ? value_type::of(v) : value_type{};
 }
 
-bool has_type(const value& v, const value_type& t) {
-  if (!v.is(value_kind::tensor))
-    return !t.known();
-  const auto& x = v.tensor();
-  if (!t.is_tensor() || t.element() != x.type() || t.shape().rank() != x.shape().rank())
-    return false;
-  for (std::size_t i = 0; i < x.shape().rank(); ++i)
-    if (t.shape()[i].extent() != x.shape()[i])
-      return false;
-  return true;
-}
-
 std::string key_of(const plan_request& request, std::span<const std::string> result_names) {
   std::string key;
   const auto append = [&key](const auto& x) { key.append(reinterpret_cast<const char*>(&x), sizeof x); };
@@ -66,33 +54,8 @@ edge_index plan_book::fetched_edge(const std::string& name) const {
                                           boost::algorithm::join(outputs, ", ")};
 }
 
-bool plan_book::like_recent(const feeds& inputs, std::span<const std::string> fetch) const {
-  if (!recent_.plan || recent_.names.size() != inputs.items().size() ||
-      !std::equal(fetch.begin(), fetch.end(), recent_.fetch.begin(), recent_.fetch.end()))
-    return false;
-  const auto& fed = recent_.plan->source->fed;
-  for (std::size_t i = 0; i < recent_.names.size(); ++i) {
-    const auto& given = inputs.items()[i];
-    if (given.name != recent_.names[i] || !has_type(given.content, fed[recent_.positions[i]].type))
-      return false;
-  }
-  return true;
-}
-
 plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::string> fetch,
                                        std::span<const std::string> external) {
-  resolved result;
-  if (external.empty()) {
-    const std::lock_guard lock{mutex_};
-    if (like_recent(inputs, fetch)) {
-      result.plan = recent_.plan;
-      result.feeds.resize(recent_.names.size());
-      for (std::size_t i = 0; i < recent_.names.size(); ++i)
-        result.feeds[recent_.positions[i]] = std::move(inputs.items()[i].content);
-      return result;
-    }
-  }
-
   struct fed_value {
     plan_request::fed_edge fed;
     value content;
@@ -119,11 +82,12 @@ plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::strin
   if (twice != given.end())
     throw error{errc::invalid_argument, "input '" + graph_.at_edge(twice->fed.edge).name + "' is fed twice"};
 
+  resolved result;
   auto order = std::make_unique<ticket>();
   order->request.width = width_;
-  std::vector<std::uint32_t> positions(given.size());
+  result.positions.resize(given.size());
   for (std::uint32_t i = 0; i < given.size(); ++i) {
-    positions[given[i].given] = i;
+    result.positions[given[i].given] = i;
     if (given[i].content.empty())
       result.external.push_back(i);
     order->request.fed.push_back(std::move(given[i].fed));
@@ -148,14 +112,6 @@ plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::strin
   }
   plans_.splice(plans_.begin(), plans_, at);
   result.plan = at->plan;
-  if (external.empty()) {
-    recent_.names.clear();
-    for (const auto& f : inputs.items())
-      recent_.names.push_back(f.name);
-    recent_.positions = std::move(positions);
-    recent_.fetch.assign(fetch.begin(), fetch.end());
-    recent_.plan = at->plan;
-  }
   return result;
 }
 

@@ -33,6 +33,7 @@ public:
   struct resolved {
     std::shared_ptr<const executable_plan> plan; ///< null: make the plan for `order`
     std::vector<value> feeds;                    ///< by fed edge of the plan
+    std::vector<std::uint32_t> positions;        ///< in those, by input of the call, then by external input
     std::vector<std::uint32_t> external;         ///< positions of those that come as tokens
     std::unique_ptr<ticket> order;
   };
@@ -62,15 +63,6 @@ private:
     std::shared_ptr<const executable_plan> plan;
   };
 
-  /// The call that was resolved last, to recognise one like it without looking anything up.
-  struct recent_call {
-    std::vector<std::string> names;
-    std::vector<std::uint32_t> positions; // in the plan's fed edges, by feed of the call
-    std::vector<std::string> fetch;
-    std::shared_ptr<const executable_plan> plan;
-  };
-
-  [[nodiscard]] bool like_recent(const feeds& inputs, std::span<const std::string> fetch) const;
   [[nodiscard]] edge_index fed_edge(const std::string& name, const char* what) const;
   [[nodiscard]] edge_index fetched_edge(const std::string& name) const;
 
@@ -80,7 +72,6 @@ private:
 
   mutable std::mutex mutex_; // guards what follows
   std::list<entry> plans_;   // the one used last in front
-  recent_call recent_;
   std::map<std::string, std::vector<intrusive_ptr<run_state>>> waiting_;
 };
 

@@ -10,21 +10,19 @@ namespace sluice {
 
 /// Calls a callback on a worker.
 struct callback_job final : job {
-  callback_job(intrusive_ptr<run_state> s, run_state::callback c) : state(std::move(s)), f(std::move(c)) {}
+  explicit callback_job(intrusive_ptr<run_state> s) : state(std::move(s)) {}
   void run(worker& here) noexcept override {
     {
       const next_frames::turn turn{here};
-      state->call(f);
+      state->call();
     }
     delete this;
   }
   const intrusive_ptr<run_state> state;
-  const run_state::callback f;
 };
 
 bool run_state::decide() noexcept {
-  auto expected = static_cast<std::uint32_t>(open);
-  return phase_.compare_exchange_strong(expected, decided, std::memory_order_acq_rel);
+  return (phase_.fetch_or(decided, std::memory_order_acq_rel) & decided) == 0;
 }
 
 void run_state::stop_by(const std::stop_token& token) {
@@ -43,24 +41,24 @@ void run_state::disarm() noexcept {
 
 void run_state::publish(outcome o, bool on_worker) {
   const auto session_alive = std::move(keeps_session);
-  callback f;
-  {
-    const std::lock_guard lock{mutex_};
-    outcome_ = std::move(o);
-    phase_.store(published, std::memory_order_release);
-    f = std::move(callback_);
-  }
-  phase_.notify_all();
+  outcome_ = std::move(o);
+  const auto before = phase_.fetch_or(published, std::memory_order_acq_rel);
+  if (before & awaited)
+    phase_.notify_all();
   if (has_stop_)
     disarm();
-  if (f)
-    call_back(std::move(f), on_worker);
+  if (before & armed)
+    call_back(on_worker);
 }
 
 void run_state::wait() const noexcept {
-  for (auto p = phase_.load(std::memory_order_acquire); p != published;
-       p = phase_.load(std::memory_order_acquire))
-    phase_.wait(p, std::memory_order_acquire);
+  for (auto p = phase_.load(std::memory_order_acquire); !(p & published);
+       p = phase_.load(std::memory_order_acquire)) {
+    if (!(p & awaited))
+      p = phase_.fetch_or(awaited, std::memory_order_acq_rel) | awaited;
+    if (!(p & published))
+      phase_.wait(p, std::memory_order_acquire);
+  }
 }
 
 values run_state::take() {
@@ -73,37 +71,64 @@ values run_state::take() {
 }
 
 void run_state::when_ready(callback f) {
-  {
-    const std::lock_guard lock{mutex_};
-    if (phase_.load(std::memory_order_relaxed) != published) {
-      if (callback_)
-        throw error{errc::invalid_argument, "somebody is to be called with this result already"};
-      callback_ = std::move(f);
-      return;
-    }
-  }
-  call_back(std::move(f), false);
+  claim_callback();
+  arm_callback(std::move(f));
 }
 
-void run_state::call_back(callback f, bool on_worker) {
+void run_state::then(std::function<void(values)> on_values, std::function<void(const error&)> on_error) {
+  claim_callback();
+  on_values_ = std::move(on_values);
+  on_error_ = std::move(on_error);
+  arm_callback([](run_state& s) { s.take_for_both(); });
+}
+
+void run_state::claim_callback() {
+  if (phase_.fetch_or(claimed, std::memory_order_acq_rel) & claimed)
+    throw error{errc::invalid_argument, "somebody is to be called with this result already"};
+}
+
+void run_state::arm_callback(callback f) {
+  callback_ = std::move(f);
+  if (phase_.fetch_or(armed, std::memory_order_acq_rel) & published)
+    call_back(false);
+}
+
+void run_state::call_back(bool on_worker) {
   if (on_worker)
-    call(f);
+    call();
   else
-    threads_->submit(*new callback_job{intrusive_ptr<run_state>{this}, std::move(f)});
+    threads_->submit(*new callback_job{intrusive_ptr<run_state>{this}});
 }
 
-void run_state::call(const callback& f) noexcept {
+void run_state::call() noexcept {
   const auto report = [this](const char* what) {
     if (const auto core = session.lock())
       core->callback_failed(what);
   };
   try {
-    f(*this);
+    callback_(*this);
   } catch (const std::exception& e) {
     report(e.what());
   } catch (...) {
     report("something that is no std::exception");
   }
+  // What they hold may hold this in turn.
+  callback_ = nullptr;
+  on_values_ = nullptr;
+  on_error_ = nullptr;
+}
+
+void run_state::take_for_both() {
+  std::optional<values> results;
+  try {
+    results = take();
+  } catch (const error& e) {
+    if (on_error_)
+      on_error_(e);
+    return;
+  }
+  if (on_values_)
+    on_values_(std::move(*results));
 }
 
 void pending_result::wait() const {
@@ -121,21 +146,6 @@ values pending_result::get() {
 void pending_result::cancel() {
   if (const auto session = state_->session.lock())
     session->cancel(*state_);
-}
-
-void pending_result::then(std::function<void(values)> on_values, std::function<void(const error&)> on_error) {
-  state_->when_ready([on_values = std::move(on_values), on_error = std::move(on_error)](run_state& s) {
-    std::optional<values> results;
-    try {
-      results = s.take();
-    } catch (const error& e) {
-      if (on_error)
-        on_error(e);
-      return;
-    }
-    if (on_values)
-      on_values(std::move(*results));
-  });
 }
 
 } // namespace sluice

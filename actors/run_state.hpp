@@ -11,7 +11,6 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <variant>
@@ -44,13 +43,17 @@ public:
       publish(std::move(o), on_worker);
   }
 
-  [[nodiscard]] bool ready() const noexcept { return phase_.load(std::memory_order_acquire) == published; }
+  [[nodiscard]] bool ready() const noexcept {
+    return (phase_.load(std::memory_order_acquire) & published) != 0;
+  }
   void wait() const noexcept;
   /// The outcome, once: values or the error thrown. Only if ready().
   [[nodiscard]] values take();
   /// Calls `f` on a worker when there is an outcome, which it may take. Throws errc::invalid_argument if
-  /// somebody else is to be called already.
+  /// somebody else was to be called already.
   void when_ready(callback f);
+  /// The same; one of both is called with what take() gives or throws.
+  void then(std::function<void(values)> on_values, std::function<void(const error&)> on_error);
   /// Lets `token` cancel the run, until there is an outcome. Once, by the thread that makes the request.
   void stop_by(const std::stop_token& token);
 
@@ -60,7 +63,7 @@ public:
   std::vector<value> into;             ///< the caller's buffers, by result; empty: none
   std::vector<std::uint32_t> external; ///< positions of the fed edges that come as tokens
   std::weak_ptr<session_core> session;
-  std::shared_ptr<session_core> keeps_session; ///< until there is an outcome
+  std::shared_ptr<session_core> keeps_session; ///< until it has a frame or an outcome
   std::optional<clock::time_point> deadline;
   bool deadline_of_patience = false; ///< it is not the caller's: how long it waits for results that are held
   std::exception_ptr stopped_by;     ///< why it must not run, or not run on
@@ -74,18 +77,29 @@ public:
 private:
   friend class ref_counted<run_state>;
   void destroy() const noexcept { delete this; }
-  void call_back(callback f, bool on_worker);
-  void call(const callback& f) noexcept;
+  void claim_callback();
+  void arm_callback(callback f);
+  void call_back(bool on_worker);
+  void call() noexcept;
+  void take_for_both();
   friend struct callback_job;
   void disarm() noexcept;
 
-  enum phase : std::uint32_t { open, decided, published };
+  /// What has happened so far. Of `published` and `armed` whoever comes second sees the other, and calls.
+  enum phase : std::uint32_t {
+    decided = 1,   ///< somebody answers
+    published = 2, ///< the outcome is there
+    claimed = 4,   ///< somebody is to be called
+    armed = 8,     ///< the callback is there
+    awaited = 16,  ///< a thread waits for `published`
+  };
 
   const std::shared_ptr<executor> threads_;
-  std::atomic<std::uint32_t> phase_ = open;
-  std::mutex mutex_;
-  callback callback_;              // guarded by mutex_ until published
-  std::optional<outcome> outcome_; // written before published
+  mutable std::atomic<std::uint32_t> phase_ = 0;
+  std::optional<outcome> outcome_; // written before `published`
+  callback callback_;              // what follows is written before `armed`
+  std::function<void(values)> on_values_;
+  std::function<void(const error&)> on_error_;
   // Whoever comes second, of the one who arms it and the one who publishes the outcome, takes it down.
   std::optional<std::stop_callback<std::function<void()>>> stop_;
   bool has_stop_ = false;
@@ -105,7 +119,9 @@ public:
   /// Answers at once with errc::cancelled, unless the outcome is there already.
   void cancel();
   /// Calls one of both, on a worker, when there is an outcome. What they throw is logged.
-  void then(std::function<void(values)> on_values, std::function<void(const error&)> on_error = {});
+  void then(std::function<void(values)> on_values, std::function<void(const error&)> on_error = {}) {
+    state_->then(std::move(on_values), std::move(on_error));
+  }
 
   // For co_await: resumes on a worker.
   [[nodiscard]] bool await_ready() const noexcept { return ready(); }

@@ -126,37 +126,48 @@ intrusive_ptr<run_state> session_core::submit(feeds inputs, const run_options& o
   intrusive_ptr<run_state> r{new run_state{setup_.threads}};
   r->keeps_session = shared_from_this();
   r->session = r->keeps_session;
+  r->into = std::move(into);
+  r->priority = options.priority;
+  r->when_opened = std::move(when_opened);
   try {
-    auto resolved = plans_.resolve(inputs, options.fetch, external);
-    r->feeds = std::move(resolved.feeds);
-    r->external = std::move(resolved.external);
-    r->into = std::move(into);
-    r->priority = options.priority;
     if (options.deadline.count() < 0)
       throw error{errc::invalid_argument, "a deadline lies after the call, not before it; 0 means none"};
-    r->when_opened = std::move(when_opened);
     if (options.stop.stop_possible())
       r->stop_by(options.stop);
-    if (resolved.plan) {
+    std::unique_lock lock{mutex_};
+    if (!external.empty() || !recent_.resolve(inputs, options.fetch, *r)) {
+      lock.unlock();
+      auto resolved = plans_.resolve(inputs, options.fetch, external);
+      lock.lock();
+      r->feeds = std::move(resolved.feeds);
+      r->external = std::move(resolved.external);
+      if (!resolved.plan) {
+        wait_for_plan(*r, std::move(resolved.order), options);
+        return r;
+      }
       r->plan = std::move(resolved.plan);
-      admit(*r, guest, &options);
-      return r;
+      if (external.empty())
+        recent_.remember(inputs, std::move(resolved.positions), options.fetch, r->plan);
     }
-    const std::lock_guard lock{mutex_};
-    if (life_ != life::open)
-      throw closed_error();
-    if (r->stopped_by)
-      return r; // whoever stopped it answers
-    begin_deadline(*r, options);
-    note_deadline(*r);
-    if (plans_.wait_for(resolved.order->key, *r))
-      ask_for_plan(placement_actor_, std::move(resolved.order));
+    admit(*r, std::move(lock), guest, &options);
   } catch (const error&) {
     r->settle(std::current_exception(), false);
   } catch (const std::bad_alloc&) {
     r->settle(make_error_ptr(errc::out_of_memory, "the process has no memory for another run"), false);
   }
   return r;
+}
+
+void session_core::wait_for_plan(run_state& r, std::unique_ptr<plan_book::ticket> order,
+                                 const run_options& options) {
+  if (life_ != life::open)
+    throw closed_error();
+  if (r.stopped_by)
+    return; // whoever stopped it answers
+  begin_deadline(r, options);
+  note_deadline(r);
+  if (plans_.wait_for(order->key, r))
+    ask_for_plan(placement_actor_, std::move(order));
 }
 
 error session_core::closed_error() const {
@@ -168,8 +179,8 @@ void session_core::begin_deadline(run_state& r, const run_options& options) {
     r.deadline = services_.system.clock().now() + std::min(options.deadline, longest_wait);
 }
 
-void session_core::admit(run_state& r, bool guest, const run_options* fresh) {
-  std::unique_lock lock{mutex_};
+void session_core::admit(run_state& r, std::unique_lock<std::mutex> lock, bool guest,
+                         const run_options* fresh) {
   frame* f = nullptr;
   try {
     if (fresh && life_ == life::open)
@@ -254,7 +265,7 @@ frame* session_core::try_open(run_state& r) {
   running_[slot] = &r;
   r.slot = slot;
   if (!busy_)
-    busy_ = shared_from_this();
+    busy_ = std::move(r.keeps_session);
   if (!r.external.empty()) {
     f.activities.fetch_add(static_cast<std::uint32_t>(r.external.size()), std::memory_order_relaxed);
     external_frames_.emplace(f.number, slot);
@@ -334,9 +345,10 @@ void session_core::on_quiescent(frame& f, worker&) noexcept {
   if (f.in_burst)
     setup_.threads->end_burst();
   auto outcome = outcome_of(f, *r);
-  r->plan->note_frame_bytes(f.memory->peak());
-  f.memory->close();
+  auto& memory = *frame_memories_[f.slot]; // likewise
+  r->plan->note_frame_bytes(memory.peak());
   f.memory = nullptr;
+  memory.close();
 
   std::shared_ptr<session_core> self; // the last handle may go with the outcome
   std::vector<intrusive_ptr<run_state>> refused;
@@ -510,7 +522,7 @@ void session_core::plan_ready(const plan_book::ticket& t, std::shared_ptr<const 
   for (const auto& r : plans_.file(t.key, p)) {
     if (!failure) {
       r->plan = p;
-      admit(*r, false, nullptr);
+      admit(*r, std::unique_lock{mutex_}, false, nullptr);
       continue;
     }
     {

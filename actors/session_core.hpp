@@ -6,6 +6,7 @@
 #include <sluice/actors/node_supervisor.hpp>
 #include <sluice/actors/options.hpp>
 #include <sluice/actors/plan_book.hpp>
+#include <sluice/actors/recent_call.hpp>
 #include <sluice/actors/tracer.hpp>
 #include <sluice/devices/memory_ledger.hpp>
 
@@ -101,13 +102,15 @@ private:
     closed,   ///< what runs was stopped
   };
 
+  /// Called with `lock` on mutex_, which it gives up.
   /// @param fresh  the options of a request that comes just now; null: it was accepted before
-  void admit(run_state& r, bool guest, const run_options* fresh);
+  void admit(run_state& r, std::unique_lock<std::mutex> lock, bool guest, const run_options* fresh);
   void opened(frame& f, run_state& r);
   void admit_waiting(bool memory_freed = false);
   void end_actors();
   [[nodiscard]] error closed_error() const;
   // Under mutex_:
+  void wait_for_plan(run_state& r, std::unique_ptr<plan_book::ticket> order, const run_options& options);
   [[nodiscard]] frame* try_open(run_state& r);
   [[nodiscard]] frame* open_next(std::vector<intrusive_ptr<run_state>>& refused);
   void watch_memory();
@@ -132,6 +135,7 @@ private:
   std::mutex mutex_; // guards what follows
   std::condition_variable changed_;
   node_supervisor nodes_;
+  recent_call recent_;
   admission entrance_;
   std::vector<intrusive_ptr<run_state>> running_;           // by slot
   std::vector<intrusive_ptr<frame_memory>> frame_memories_; // by slot

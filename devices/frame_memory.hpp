@@ -21,7 +21,7 @@ public:
 
   /// Starts a frame on a lease. Only if reusable().
   void open(memory_lease lease);
-  /// Ends the frame: what is still allocated is held by callers from now on.
+  /// Ends the frame, which must have let go of this: what is still allocated is held by callers from now on.
   void close();
 
   /// True if nothing allocated here lives, so that another frame may use it.
