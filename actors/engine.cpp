@@ -63,6 +63,7 @@ struct engine::state {
   std::shared_ptr<executor> threads;
   std::shared_ptr<executor> blocking;
   std::shared_ptr<memory_ledger> cpu;
+  std::shared_ptr<block_pool> blocks;
   std::unique_ptr<own_system> own;
   caf::actor_system* system = nullptr;
   caf::actor device;
@@ -80,6 +81,7 @@ struct engine::state {
     else
       blocking = std::make_shared<blocking_threads>();
     cpu = memory_ledger::make("cpu:0", budget_of("cpu:0", options.memory_budget));
+    blocks = std::make_shared<block_pool>(cpu);
   }
 
   /// The pool that a session's options ask for.
@@ -141,6 +143,7 @@ session engine::load(std::shared_ptr<const graph> model, session_options options
   setup.operators = state_->operators;
   setup.blocking = state_->blocking;
   setup.device = state_->cpu;
+  setup.blocks = state_->blocks;
   const auto budget = cpu_budget();
   setup.intra_op =
       options.intra_op_parallelism_threads ? std::min(options.intra_op_parallelism_threads, budget) : budget;

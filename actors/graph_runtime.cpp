@@ -109,7 +109,7 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
     s.kernel = types_known(planned) ? planned.kernel.get() : nullptr;
     s.function = cell.node->function.get();
     s.index = i;
-    s.dynamic_inputs = planned.dynamic_inputs;
+    s.arrivals = planned.dynamic_inputs + planned.waits;
     s.inputs = static_cast<std::uint16_t>(cell.node->inputs.size());
     s.outputs = static_cast<std::uint16_t>(cell.node->outputs.size());
     s.what = kind_of(*cell.node);
@@ -117,7 +117,9 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
     if (s.what == executable_step::kind::kernel && !s.kernel && !cell.late)
       cell.late = std::make_unique<late_kernels>(); // before any frame runs a plan that needs it
     s.has_constants = !planned.constants.empty();
-    s.simple = s.what == executable_step::kind::pure_function && s.outputs == 1 && !s.has_constants;
+    s.is_waited_for = !planned.then.empty();
+    s.simple = s.what == executable_step::kind::pure_function && s.outputs == 1 && !s.has_constants &&
+               !s.is_waited_for;
     for (std::size_t b = 0; b < planned.bodies.size(); ++b)
       made->bodies[i].push_back(planned.bodies[b] ? cell.bodies[b]->bind(planned.bodies[b]) : nullptr);
     if (planned.estimated_ns && cell.cost_ns.load(std::memory_order_relaxed) < 0)
@@ -136,7 +138,7 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
   return made;
 }
 
-void executable_plan::note_frame_bytes(std::size_t peak) const noexcept {
+void executable_plan::note_loose_bytes(std::size_t peak) const noexcept {
   for (auto seen = high_water_.load(std::memory_order_relaxed);
        (seen == no_frame_yet || seen < peak) &&
        !high_water_.compare_exchange_weak(seen, peak, std::memory_order_relaxed);) {

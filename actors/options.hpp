@@ -31,6 +31,9 @@ struct session_options {
   sluice::placement placement = sluice::placement::soft;
   /// Bytes that the session may use, by device ("cpu:0").
   std::map<std::string, std::size_t> memory_budget{};
+  /// Whether nodes that do not depend on each other may be told to wait for each other where that saves much
+  /// memory and costs little time. explain() says what was decided.
+  bool order_for_memory = true;
 
   std::uint64_t seed =
       0; ///< of random operators that have none of their own: the same seed, the same numbers in each frame

@@ -30,8 +30,8 @@ std::string key_of(const plan_request& request, std::span<const std::string> res
 
 } // namespace
 
-plan_book::plan_book(const graph& g, unsigned width, std::size_t capacity)
-  : graph_(g), width_(width), capacity_(capacity) {}
+plan_book::plan_book(const graph& g, plan_request like, std::size_t capacity)
+  : graph_(g), like_(std::move(like)), capacity_(capacity) {}
 
 edge_index plan_book::fed_edge(const std::string& name, const char* what) const {
   const auto e = graph_.find_edge(name);
@@ -84,7 +84,7 @@ plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::strin
 
   resolved result;
   auto order = std::make_unique<ticket>();
-  order->request.width = width_;
+  order->request = like_;
   result.positions.resize(given.size());
   for (std::uint32_t i = 0; i < given.size(); ++i) {
     result.positions[given[i].given] = i;

@@ -38,7 +38,8 @@ public:
     std::unique_ptr<ticket> order;
   };
 
-  plan_book(const graph& g, unsigned width, std::size_t capacity = 64);
+  /// @param like  of the requests for plans: threads, order of memory
+  plan_book(const graph& g, plan_request like, std::size_t capacity = 64);
 
   /// Looks names up and checks types. Throws errc::invalid_argument that says what the graph takes.
   [[nodiscard]] resolved resolve(feeds& inputs, std::span<const std::string> fetch,
@@ -67,7 +68,7 @@ private:
   [[nodiscard]] edge_index fetched_edge(const std::string& name) const;
 
   const graph& graph_;
-  const unsigned width_;
+  const plan_request like_;
   const std::size_t capacity_;
 
   mutable std::mutex mutex_; // guards what follows

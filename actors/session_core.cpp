@@ -106,8 +106,12 @@ session_core::session_core(session_setup setup, caf::actor_system& system)
     constants_(fold_constants(*setup_.model, *setup_.operators, memory::heap())),
     weights_(lease_or_throw(*ledger_, bytes_of(constants_), memory_use::weights, "the weights")),
     packed_(lease_or_throw(*ledger_, 0, memory_use::packed, "packed weights")),
-    plans_(*setup_.model, setup_.intra_op), nodes_(runtime_),
-    entrance_(setup_.window, setup_.options.queue_limit), running_(setup_.window),
+    plans_(*setup_.model, {.fed = {},
+                           .fetch = {},
+                           .width = setup_.intra_op,
+                           .lanes = setup_.threads->concurrency(),
+                           .order_for_memory = setup_.options.order_for_memory}),
+    nodes_(runtime_), entrance_(setup_.window, setup_.options.queue_limit), running_(setup_.window),
     frame_memories_(setup_.window) {}
 
 session_core::~session_core() {
@@ -224,6 +228,9 @@ frame* session_core::try_open(run_state& r) {
   if (nodes_.anyone_down() || !entrance_.slot_free())
     return nullptr;
   const auto bytes = r.plan->frame_bytes();
+  const auto arena_bytes = r.plan->source->arena_bytes;
+  // A kept block is taken before the lease is asked for, which may need its bytes.
+  auto arena = arena_bytes > 0 ? setup_.blocks->take(arena_bytes) : memory_block{};
   memory_lease lease;
   auto outcome = ledger_->try_lease(bytes, memory_use::frames, lease);
   if (outcome == lease_outcome::never_fits)
@@ -233,6 +240,8 @@ frame* session_core::try_open(run_state& r) {
     // Somebody may have given bytes back before we were on the list of those who wait: try once more.
     watch_memory();
     if (ledger_->try_lease(bytes, memory_use::frames, lease) != lease_outcome::granted) {
+      if (arena.data())
+        setup_.blocks->give(std::move(arena));
       r.waits_for_memory = true;
       if (!r.deadline) {
         r.deadline = services_.system.clock().now() + patience_with_holders;
@@ -241,6 +250,8 @@ frame* session_core::try_open(run_state& r) {
       return nullptr;
     }
   }
+  if (arena.bytes() < arena_bytes)
+    arena = memory_block{arena_bytes};
   r.waits_for_memory = false;
   if (r.deadline_of_patience) {
     deadlines_.forget(r);
@@ -252,9 +263,9 @@ frame* session_core::try_open(run_state& r) {
   auto& memory = frame_memories_[slot];
   if (!memory || !memory->reusable()) {
     memory = nullptr;
-    memory = new frame_memory{ledger_->name()};
+    memory = new frame_memory{ledger_->name(), setup_.blocks};
   }
-  memory->open(std::move(lease));
+  memory->open(std::move(arena), std::move(lease));
   f.memory = memory;
   f.number = ++frames_opened_;
   f.opened_after_kill = services_.kills.load(std::memory_order_relaxed);
@@ -346,7 +357,7 @@ void session_core::on_quiescent(frame& f, worker&) noexcept {
     setup_.threads->end_burst();
   auto outcome = outcome_of(f, *r);
   auto& memory = *frame_memories_[f.slot]; // likewise
-  r->plan->note_frame_bytes(memory.peak());
+  r->plan->note_loose_bytes(memory.peak());
   f.memory = nullptr;
   memory.close();
 
@@ -639,6 +650,7 @@ void session_core::end_actors() {
       return;
   }
   nodes_.end();
+  setup_.blocks->trim();
   if (session_actor_)
     end_session_actor(session_actor_);
   if (placement_actor_)

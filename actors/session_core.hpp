@@ -8,6 +8,7 @@
 #include <sluice/actors/plan_book.hpp>
 #include <sluice/actors/recent_call.hpp>
 #include <sluice/actors/tracer.hpp>
+#include <sluice/devices/block_pool.hpp>
 #include <sluice/devices/memory_ledger.hpp>
 
 #include <caf/actor.hpp>
@@ -32,6 +33,7 @@ struct session_setup {
   std::shared_ptr<executor> threads;
   std::shared_ptr<executor> blocking;
   std::shared_ptr<memory_ledger> device; ///< of cpu:0
+  std::shared_ptr<block_pool> blocks;    ///< likewise
   unsigned intra_op = 1;
   std::uint32_t window = 4;
 };

@@ -43,8 +43,14 @@ std::string session_core::explain(std::string_view name) {
                                              ? "prepared with the plan"
                                              : "prepared at firing, for the shapes that arrive"};
     text += "\n  width: at most " + std::to_string(newest->source->width) + " threads";
-    for (const auto& t : step.output_types)
-      text += "\n  output: " + to_string(t);
+    for (std::size_t i = 0; i < step.output_types.size(); ++i) {
+      text += "\n  output: " + to_string(step.output_types[i]);
+      if (i < step.places.size() && step.places[i].bytes > 0)
+        text += ", in the frame's arena at byte " + std::to_string(step.places[i].elements);
+    }
+    if (step.waits > 0)
+      text += "\n  waits for " + std::to_string(step.waits) +
+              " nodes of which it reads nothing, so that the frame needs less memory";
   }
   return text + '\n';
 }

@@ -4,6 +4,8 @@
 #include <sluice/actors/pending_firing.hpp>
 #include <sluice/devices/kernel_context.hpp>
 
+#include <boost/container/small_vector.hpp>
+
 namespace sluice {
 
 namespace {
@@ -49,6 +51,39 @@ unsigned width_of(const frame& f, const executable_step& s, const prepared_kerne
   return small && kernel.traits().width_invariant ? 1 : full;
 }
 
+using places = boost::container::small_vector<kernel_context::output_place, 2>;
+
+/// Where the outputs of a step stand in the frame's arena.
+places places_in(const frame& f, const plan_step& s) {
+  places made(s.places.size());
+  auto* const arena = f.memory->arena();
+  for (std::size_t i = 0; i < made.size(); ++i)
+    if (const auto& p = s.places[i]; p.bytes > 0)
+      made[i] = {arena + p.header, arena + p.elements, p.bytes};
+  return made;
+}
+
+/// The scratch space of one execution: in the frame's arena, or a tensor of its own.
+class scratch_space {
+public:
+  scratch_space(const frame& f, const plan_step& s, const prepared_kernel& kernel, bool planned) {
+    const auto bytes = kernel.traits().scratch_bytes;
+    if (bytes == 0)
+      return;
+    if (planned && s.scratch_at != plan_step::no_place) {
+      data_ = f.memory->arena() + s.scratch_at;
+      return;
+    }
+    own_ = tensor::make(element_type::uint8, {static_cast<std::int64_t>(bytes)}, *f.memory);
+    data_ = static_cast<std::byte*>(own_->raw());
+  }
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+
+private:
+  intrusive_ptr<tensor> own_;
+  std::byte* data_ = nullptr;
+};
+
 completion execute_kernel(frame& f, const executable_step& s, std::span<value> inputs,
                           std::span<value> outputs, worker& here) {
   std::shared_ptr<const late_kernel> late;
@@ -57,15 +92,15 @@ completion execute_kernel(frame& f, const executable_step& s, std::span<value> i
     late = s.cell->late->get(*s.cell->node, inputs, s.planned->constants, *services.kernels, services.width);
   }
   const auto& kernel = late ? *late->kernel : *s.kernel;
-  intrusive_ptr<tensor> scratch;
-  if (const auto bytes = kernel.traits().scratch_bytes)
-    scratch = tensor::make(element_type::uint8, {static_cast<std::int64_t>(bytes)}, *f.memory);
+  const scratch_space scratch{f, *s.planned, kernel, !late};
+  const auto placed = places_in(f, *s.planned);
   firing_context ctx{{.inputs = inputs,
                       .outputs = outputs,
                       .output_types = late ? late->outputs : s.planned->output_types,
                       .in_place = kernel.traits().in_place,
+                      .places = {placed.data(), placed.size()},
                       .allocate_from = *f.memory,
-                      .scratch = scratch ? static_cast<std::byte*>(scratch->raw()) : nullptr,
+                      .scratch = scratch.data(),
                       .thread = &here,
                       .width = width_of(f, s, kernel),
                       .random_seed = f.runtime.services().seed + f.number},

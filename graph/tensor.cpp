@@ -37,6 +37,10 @@ tensor::~tensor() {
 
 void tensor::destroy() const noexcept {
   auto* self = const_cast<tensor*>(this);
+  if (is_placed()) {
+    self->~tensor();
+    return;
+  }
   if (!memory_) {
     delete self;
     return;
@@ -51,6 +55,14 @@ std::size_t tensor_block_bytes(std::size_t bytes) noexcept {
   return header_bytes + bytes;
 }
 
+std::size_t tensor_header_bytes() noexcept {
+  return header_bytes;
+}
+
+std::size_t tensor_bytes(element_type type, const shape& s) {
+  return bytes_of(type, s);
+}
+
 intrusive_ptr<tensor> tensor::make(element_type type, const sluice::shape& shape, memory& from) {
   return make_laid_out(type, shape, layout::plain, bytes_of(type, shape), from);
 }
@@ -63,6 +75,13 @@ intrusive_ptr<tensor> tensor::make_laid_out(element_type type, const sluice::sha
   t->block_bytes_ = tensor_block_bytes(bytes);
   if (type == element_type::string)
     std::uninitialized_default_construct_n(static_cast<std::string*>(t->data_), shape.elements());
+  return t;
+}
+
+intrusive_ptr<tensor> tensor::make_at(void* header, void* elements, element_type type,
+                                      const sluice::shape& shape, sluice::layout l, std::size_t bytes) {
+  auto* t = new (header) tensor{type, shape, l, bytes, elements};
+  t->block_bytes_ = placed;
   return t;
 }
 

@@ -34,6 +34,11 @@ public:
   [[nodiscard]] static intrusive_ptr<tensor> make_laid_out(element_type type, const sluice::shape& shape,
                                                            layout l, std::size_t bytes, memory& from);
 
+  /// The same in bytes laid out by the caller, who frees them when nothing refers to the tensor any more: a
+  /// header of tensor_header_bytes(), and `bytes` bytes of elements, both 64-byte aligned. Not for strings.
+  [[nodiscard]] static intrusive_ptr<tensor> make_at(void* header, void* elements, element_type type,
+                                                     const sluice::shape& shape, layout l, std::size_t bytes);
+
   /// A tensor of the given elements; throws errc::invalid_argument if their number does not fit the shape.
   template <Element T>
   [[nodiscard]] static intrusive_ptr<tensor> of(const sluice::shape& shape, std::span<const T> elements,
@@ -70,6 +75,8 @@ public:
   [[nodiscard]] std::int64_t elements() const noexcept { return shape_.elements(); }
   [[nodiscard]] sluice::layout layout() const noexcept { return layout_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; } ///< of the elements, padding included
+  /// Whether it stands where make_at() was told.
+  [[nodiscard]] bool is_placed() const noexcept { return block_bytes_ == placed; }
   /// False for a view and for memory that a caller lent.
   [[nodiscard]] bool owns_elements() const noexcept { return owner_.empty() && !release_; }
 
@@ -100,6 +107,8 @@ private:
   }
   [[noreturn]] void wrong_type(element_type asked) const;
   void expect_elements(std::size_t n) const;
+
+  static constexpr auto placed = ~std::size_t{0}; // as block_bytes_: the block is somebody else's
 
   const element_type type_;
   const sluice::layout layout_;

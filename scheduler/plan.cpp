@@ -3,6 +3,8 @@
 #include <sluice/graph/tensor_block.hpp>
 #include <sluice/scheduler/control_flow.hpp>
 #include <sluice/scheduler/evaluate.hpp>
+#include <sluice/scheduler/frame_layout.hpp>
+#include <sluice/scheduler/plan_memory.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -53,6 +55,10 @@ public:
         visit(n);
     drop_unused();
     route();
+    if (request_.lanes > 0)
+      lay_out(*made_, request_.lanes, request_.order_for_memory);
+    find_sources();
+    count_loose_bytes();
     return made_;
   }
 
@@ -264,10 +270,6 @@ private:
       auto& step = made_->steps[s];
       const auto& n = graph_.at(step.node);
       step.routes.resize(n.outputs.size());
-      for (const auto& t : step.output_types)
-        made_->bytes += tensor_block_bytes(t.bytes().value_or(0));
-      if (step.kernel && step.kernel->traits().scratch_bytes > 0)
-        made_->bytes += tensor_block_bytes(step.kernel->traits().scratch_bytes);
       for (std::uint32_t port = 0; port < n.inputs.size(); ++port) {
         const auto e = n.inputs[port];
         if (e == no_edge || !known_[e].empty())
@@ -275,8 +277,6 @@ private:
         ++step.dynamic_inputs;
         routes_of(e).push_back({s, port});
       }
-      if (step.dynamic_inputs == 0)
-        made_->sources.push_back(s);
     }
     for (std::uint32_t r = 0; r < request_.fetch.size(); ++r) {
       const auto e = request_.fetch[r];
@@ -286,6 +286,22 @@ private:
         made_->direct.push_back({r, e, {}});
       else
         routes_of(e).push_back({plan_step::to_result, r});
+    }
+  }
+
+  void find_sources() {
+    for (std::uint32_t s = 0; s < made_->steps.size(); ++s)
+      if (made_->steps[s].dynamic_inputs + made_->steps[s].waits == 0)
+        made_->sources.push_back(s);
+  }
+
+  void count_loose_bytes() {
+    for (const auto& s : made_->steps) {
+      for (std::size_t i = 0; i < s.output_types.size(); ++i)
+        if ((s.places.empty() || s.places[i].bytes == 0) && !is_view(graph_.at(s.node), i))
+          made_->loose_bytes += tensor_block_bytes(s.output_types[i].bytes().value_or(0));
+      if (s.kernel && s.kernel->traits().scratch_bytes > 0 && s.scratch_at == plan_step::no_place)
+        made_->loose_bytes += tensor_block_bytes(s.kernel->traits().scratch_bytes);
     }
   }
 

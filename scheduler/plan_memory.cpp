@@ -1,6 +1,5 @@
 #include <sluice/scheduler/plan_memory.hpp>
 
-#include <sluice/graph/tensor_block.hpp>
 #include <sluice/scheduler/control_flow.hpp>
 #include <sluice/scheduler/plan.hpp>
 
@@ -14,14 +13,6 @@ namespace sluice {
 namespace {
 
 using index = memory_graph::index;
-
-/// True if output `port` of `n` is always a view of its first input, or that input itself.
-bool is_view(const graph::node& n, std::size_t port) {
-  constexpr std::array<std::string_view, 6> views{"Reshape",   "Flatten",  "Squeeze",
-                                                  "Unsqueeze", "Identity", "Dropout"};
-  return n.schema && n.domain.empty() && port == 0 && n.inputs.size() > 0 &&
-         std::find(views.begin(), views.end(), n.op) != views.end();
-}
 
 /// Bytes of a tensor's elements in `l`; nullopt if they are unknown.
 std::optional<std::uint64_t> bytes_in(const value_type& t, layout l) {
@@ -39,7 +30,7 @@ class describer {
 public:
   explicit describer(const plan& p) : plan_(p), source_(*p.source), places_(source_.edges().size()) {}
 
-  memory_graph describe() {
+  plan_memory_graph describe() {
     for (const auto& s : plan_.steps)
       add(s);
     for (const auto e : plan_.fetch)
@@ -52,8 +43,9 @@ private:
 
   void add(const plan_step& s) {
     const auto& n = node_of(s);
-    made_.steps.emplace_back();
-    auto& step = made_.steps.back();
+    auto& step = made_.graph.steps.emplace_back();
+    made_.outputs.emplace_back(n.outputs.size(), memory_graph::none);
+    made_.scratch.push_back(memory_graph::none);
     step.ns = s.estimated_ns.value_or(0);
     for (index port = 0; port < n.inputs.size(); ++port) {
       const auto bound =
@@ -68,8 +60,10 @@ private:
     }
     for (index port = 0; port < n.outputs.size(); ++port)
       make(s, n, port, step);
-    if (s.kernel && s.kernel->traits().scratch_bytes > 0)
-      step.makes.push_back(new_buffer(s.kernel->traits().scratch_bytes));
+    if (s.kernel && s.kernel->traits().scratch_bytes > 0) {
+      made_.scratch.back() = new_buffer(s.kernel->traits().scratch_bytes);
+      step.makes.push_back(made_.scratch.back());
+    }
     if (may_keep(s, n))
       for (const auto e : n.inputs)
         if (e != no_edge)
@@ -86,6 +80,7 @@ private:
     if (const auto bytes = own_bytes(s, n, port)) {
       const auto b = new_buffer(*bytes);
       step.makes.push_back(b);
+      made_.outputs.back()[port] = b;
       places.push_back(b);
       permit_in_place(s, n, port, b, step);
     }
@@ -97,9 +92,16 @@ private:
       for (std::size_t i = 0; i < n.inputs.size(); ++i)
         look_into(i);
     else if (n.schema)
-      for (const auto& [output, input] : n.schema->aliases)
-        if (output == port)
-          look_into(input);
+      for (const auto& alias : n.schema->aliases)
+        if (alias.output == port && may_be(s, alias))
+          look_into(alias.input);
+  }
+
+  /// Whether an output can share bytes with an input, by what is known of their shapes.
+  [[nodiscard]] static bool may_be(const plan_step& s, const op_schema::alias& a) {
+    const auto from = a.input < s.input_types.size() ? s.input_types[a.input].bytes() : std::nullopt;
+    const auto to = s.output_types[a.output].bytes();
+    return a.in_part || !from || !to || *from == *to;
   }
 
   /// The bytes of an output's own buffer; nullopt if it has none in the plan.
@@ -109,8 +111,7 @@ private:
     if (!n.schema || !s.kernel || !t.concrete() || t.element() == element_type::string)
       return std::nullopt;
     const auto& gives = s.kernel->traits().gives;
-    const auto bytes = bytes_in(t, port < gives.size() ? gives[port] : layout::plain);
-    return bytes ? std::optional{tensor_block_bytes(*bytes)} : std::nullopt;
+    return bytes_in(t, port < gives.size() ? gives[port] : layout::plain);
   }
 
   /// Where the kernel permits it, the types are the same, and no other input lies in the same bytes.
@@ -148,24 +149,31 @@ private:
   }
 
   index new_buffer(std::uint64_t bytes) {
-    made_.buffers.push_back({bytes});
-    return static_cast<index>(made_.buffers.size() - 1);
+    made_.graph.buffers.push_back({bytes});
+    return static_cast<index>(made_.graph.buffers.size() - 1);
   }
 
   void leave(edge_index e) {
     for (const auto b : places_[e])
-      made_.buffers[b].leaves = true;
+      made_.graph.buffers[b].leaves = true;
   }
 
   const plan& plan_;
   const graph& source_;
   std::vector<std::vector<index>> places_; // by edge: the buffers that its value may lie in
-  memory_graph made_;
+  plan_memory_graph made_;
 };
 
 } // namespace
 
-memory_graph memory_graph_of(const plan& p) {
+bool is_view(const graph::node& n, std::size_t port) {
+  constexpr std::array<std::string_view, 6> views{"Reshape",   "Flatten",  "Squeeze",
+                                                  "Unsqueeze", "Identity", "Dropout"};
+  return n.schema && n.domain.empty() && port == 0 && n.inputs.size() > 0 &&
+         std::find(views.begin(), views.end(), n.op) != views.end();
+}
+
+plan_memory_graph memory_of(const plan& p) {
   return describer{p}.describe();
 }
 
