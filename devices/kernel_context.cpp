@@ -3,6 +3,8 @@
 namespace sluice {
 
 tensor& kernel_context::output(std::size_t i, element_type type, const shape& s) {
+  if (!r_.outputs[i].empty())
+    return preset(i, type, s);
   for (const auto& pair : r_.in_place) {
     if (pair.output != i || !r_.inputs[pair.input].unique())
       continue;
@@ -18,6 +20,15 @@ tensor& kernel_context::output(std::size_t i, element_type type, const shape& s)
   auto& fresh = *t;
   r_.outputs[i] = std::move(t);
   return fresh;
+}
+
+tensor& kernel_context::preset(std::size_t i, element_type type, const shape& s) {
+  const auto& made = r_.outputs[i].tensor();
+  if (made.type() != type || made.shape() != s)
+    throw error{errc::kernel_failed, "its output " + std::to_string(i) + " was planned as " +
+                                         describe(r_.outputs[i]) + ", not " + std::string{to_string(type)} +
+                                         to_string(s)};
+  return const_cast<tensor&>(made); // nobody else reads it until the execution is over
 }
 
 tensor& kernel_context::output_laid_out(std::size_t i, element_type type, const shape& s, layout l,

@@ -27,7 +27,7 @@ public:
   /// What the runtime provides to one execution. All spans outlive it.
   struct resources {
     std::span<value> inputs;  ///< empty where left out
-    std::span<value> outputs; ///< all empty; filled by the execution
+    std::span<value> outputs; ///< empty, or, on a device, tensors to write to; filled by the execution
     std::span<const value_type> output_types;
     std::span<const kernel_traits::in_place_pair> in_place{};
     memory& allocate_from;
@@ -83,6 +83,9 @@ public:
 
 protected:
   resources r_;
+
+private:
+  [[nodiscard]] tensor& preset(std::size_t i, element_type type, const shape& s);
 };
 
 } // namespace sluice

@@ -66,6 +66,15 @@ intrusive_ptr<tensor> tensor::make_laid_out(element_type type, const sluice::sha
   return t;
 }
 
+intrusive_ptr<tensor> tensor::placed(element_type type, const sluice::shape& shape, void* elements,
+                                     intrusive_ptr<const residence> where) {
+  if (type == element_type::string)
+    throw error{errc::invalid_argument, "strings stay in the host's memory"};
+  intrusive_ptr<tensor> t{new tensor{type, shape, layout::plain, bytes_of(type, shape), elements}};
+  t->where_ = std::move(where);
+  return t;
+}
+
 value tensor::over(element_type type, const sluice::shape& shape, const void* elements,
                    std::function<void()> release) {
   if (type == element_type::string)
@@ -89,6 +98,7 @@ value tensor::rows(const value& whole, std::int64_t first, std::int64_t count) {
       new tensor{t.type_, s, layout::plain, row * static_cast<std::size_t>(count),
                  static_cast<std::byte*>(t.data_) + row * static_cast<std::size_t>(first)}};
   view->owner_ = t.owner_.empty() ? whole : t.owner_;
+  view->where_ = t.where_;
   return view;
 }
 
@@ -98,6 +108,7 @@ value tensor::reshaped(const value& whole, const sluice::shape& shape) {
     throw error{errc::invalid_argument, describe(whole) + " cannot be seen as " + to_string(shape)};
   intrusive_ptr<tensor> view{new tensor{t.type_, shape, layout::plain, t.bytes_, t.data_}};
   view->owner_ = t.owner_.empty() ? whole : t.owner_;
+  view->where_ = t.where_;
   return view;
 }
 

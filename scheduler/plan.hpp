@@ -2,6 +2,7 @@
 
 #include <sluice/devices/operator_library.hpp>
 #include <sluice/graph/graph.hpp>
+#include <sluice/scheduler/node_places.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -24,9 +25,10 @@ struct plan_request {
     value_type type; ///< as exact as it is known; every frame's value has it
     value known{};   ///< if it is the same for every frame (a body's captured constant)
   };
-  std::vector<fed_edge> fed;     ///< ordered by edge
-  std::vector<edge_index> fetch; ///< the values to deliver
-  unsigned width = 1;            ///< threads that may join one firing
+  std::vector<fed_edge> fed;                   ///< ordered by edge
+  std::vector<edge_index> fetch;               ///< the values to deliver
+  unsigned width = 1;                          ///< threads that may join one firing
+  std::shared_ptr<const node_places> places{}; ///< null: everything on the host
 };
 
 /// One node of the executed graph.
@@ -43,7 +45,13 @@ struct plan_step {
     value constant;
   };
 
-  node_index node = no_node;
+  node_index node = no_node; ///< none: it brings the value `moves` from one memory to another
+  std::uint32_t device = 0;  ///< in the plan's devices; of a transfer: to which memory
+  std::uint32_t stream = 0;  ///< on an accelerator: steps of one stream follow one another
+  bool view = false;         ///< on an accelerator: its output is its first input in another shape
+  edge_index moves = no_edge;
+  std::uint32_t from = 0;           ///< of a transfer: the device whose memory the value is in
+  std::string why{};                ///< it runs there; empty where the plan was made without places
   std::uint32_t dynamic_inputs = 0; ///< arrivals that make it fire; none: it fires when the frame starts
   std::vector<std::vector<route>> routes; ///< by output
   std::vector<bound_constant> constants;  ///< inputs that never change; bound, not sent
@@ -78,7 +86,14 @@ struct plan {
   std::vector<direct_result> direct;
   std::vector<std::uint32_t> step_of; ///< by node; no_step where the plan leaves the node out
   std::size_t bytes = 0; ///< of all values and scratch spaces, as far as inferred: a first frame's lease
+  std::vector<plan_device> devices;      ///< the first is the host; none where everything is there
+  std::vector<std::size_t> device_bytes; ///< the same as `bytes` on the other devices; that of the host is 0
   static constexpr std::uint32_t no_step = ~std::uint32_t{0};
+
+  /// The device in whose memory a device's values lie: itself, or the host.
+  [[nodiscard]] std::uint32_t memory_of(std::uint32_t device) const noexcept {
+    return device > 0 && devices[device].own_memory ? device : 0;
+  }
 };
 
 /// Kernels prepared for a node, its input types, constants and width, as long as somebody uses them; shared

@@ -3,25 +3,16 @@
 #include <sluice/graph/tensor_block.hpp>
 #include <sluice/scheduler/control_flow.hpp>
 #include <sluice/scheduler/plan.hpp>
+#include <sluice/scheduler/step_place.hpp>
 
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <string_view>
 
 namespace sluice {
 
 namespace {
 
 using index = memory_graph::index;
-
-/// True if output `port` of `n` is always a view of its first input, or that input itself.
-bool is_view(const graph::node& n, std::size_t port) {
-  constexpr std::array<std::string_view, 6> views{"Reshape",   "Flatten",  "Squeeze",
-                                                  "Unsqueeze", "Identity", "Dropout"};
-  return n.schema && n.domain.empty() && port == 0 && n.inputs.size() > 0 &&
-         std::find(views.begin(), views.end(), n.op) != views.end();
-}
 
 /// Bytes of a tensor's elements in `l`; nullopt if they are unknown.
 std::optional<std::uint64_t> bytes_in(const value_type& t, layout l) {
@@ -41,14 +32,45 @@ public:
 
   memory_graph describe() {
     for (const auto& s : plan_.steps)
-      add(s);
+      if (s.node == no_node)
+        add_transfer(s);
+      else
+        add(s);
     for (const auto e : plan_.fetch)
       leave(e);
+    if (!plan_.devices.empty())
+      follow_routes();
     return std::move(made_);
   }
 
 private:
+  /// Whether it reads and makes values in the host's memory.
+  [[nodiscard]] bool on_host(const plan_step& s) const { return plan_.memory_of(s.device) == 0; }
   [[nodiscard]] const graph::node& node_of(const plan_step& s) const { return source_.at(s.node); }
+
+  /// A transfer reads what it brings away until the copy is made, after its step has ended; so that leaves.
+  void add_transfer(const plan_step& s) {
+    auto& step = made_.steps.emplace_back();
+    auto& places = places_[s.moves];
+    if (s.from == 0) {
+      step.reads = places;
+      leave(s.moves);
+    } else if (const auto bytes = s.output_types[0].bytes(); s.device == 0 && bytes) {
+      places = {new_buffer(tensor_block_bytes(*bytes))};
+      step.makes = places;
+    }
+  }
+
+  /// Who waits for whom in a plan with places, where transfers stand between steps.
+  void follow_routes() {
+    for (auto& s : made_.steps)
+      s.after.clear();
+    for (index i = 0; i < plan_.steps.size(); ++i)
+      for (const auto& output : plan_.steps[i].routes)
+        for (const auto& r : output)
+          if (r.step != plan_step::to_result)
+            made_.steps[r.step].after.push_back(i);
+  }
 
   void add(const plan_step& s) {
     const auto& n = node_of(s);
@@ -64,11 +86,14 @@ private:
       if (edge.producer != no_node && plan_.step_of[edge.producer] != plan::no_step &&
           !is_fed(n.inputs[port]))
         step.after.push_back(plan_.step_of[edge.producer]);
-      step.reads.insert(step.reads.end(), places_[n.inputs[port]].begin(), places_[n.inputs[port]].end());
+      if (on_host(s))
+        step.reads.insert(step.reads.end(), places_[n.inputs[port]].begin(), places_[n.inputs[port]].end());
     }
+    if (!on_host(s))
+      return;
     for (index port = 0; port < n.outputs.size(); ++port)
       make(s, n, port, step);
-    if (s.kernel && s.kernel->traits().scratch_bytes > 0)
+    if (s.device == 0 && s.kernel && s.kernel->traits().scratch_bytes > 0)
       step.makes.push_back(new_buffer(s.kernel->traits().scratch_bytes));
     if (may_keep(s, n))
       for (const auto e : n.inputs)
@@ -106,6 +131,8 @@ private:
   [[nodiscard]] std::optional<std::uint64_t> own_bytes(const plan_step& s, const graph::node& n,
                                                        index port) const {
     const auto& t = s.output_types[port];
+    if (s.device != 0) // charged to another device
+      return std::nullopt;
     if (!n.schema || !s.kernel || !t.concrete() || t.element() == element_type::string)
       return std::nullopt;
     const auto& gives = s.kernel->traits().gives;
