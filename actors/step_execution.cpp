@@ -1,5 +1,6 @@
 #include <sluice/actors/step_execution.hpp>
 
+#include <sluice/actors/device_firing.hpp>
 #include <sluice/actors/graph_runtime.hpp>
 #include <sluice/actors/pending_firing.hpp>
 #include <sluice/devices/kernel_context.hpp>
@@ -50,7 +51,7 @@ unsigned width_of(const frame& f, const executable_step& s, const prepared_kerne
 }
 
 completion execute_kernel(frame& f, const executable_step& s, std::span<value> inputs,
-                          std::span<value> outputs, worker& here) {
+                          std::span<value> outputs, worker& here, memory& from) {
   std::shared_ptr<const late_kernel> late;
   if (!s.kernel) {
     const auto& services = f.runtime.services();
@@ -59,12 +60,12 @@ completion execute_kernel(frame& f, const executable_step& s, std::span<value> i
   const auto& kernel = late ? *late->kernel : *s.kernel;
   intrusive_ptr<tensor> scratch;
   if (const auto bytes = kernel.traits().scratch_bytes)
-    scratch = tensor::make(element_type::uint8, {static_cast<std::int64_t>(bytes)}, *f.memory);
+    scratch = tensor::make(element_type::uint8, {static_cast<std::int64_t>(bytes)}, from);
   firing_context ctx{{.inputs = inputs,
                       .outputs = outputs,
                       .output_types = late ? late->outputs : s.planned->output_types,
                       .in_place = kernel.traits().in_place,
-                      .allocate_from = *f.memory,
+                      .allocate_from = from,
                       .scratch = scratch ? static_cast<std::byte*>(scratch->raw()) : nullptr,
                       .thread = &here,
                       .width = width_of(f, s, kernel),
@@ -93,7 +94,7 @@ completion execute_step(frame& f, const executable_step& s, std::span<value> inp
   using kind = executable_step::kind;
   switch (s.what) {
   case kind::kernel:
-    return execute_kernel(f, s, inputs, outputs, here);
+    return execute_kernel(f, s, inputs, outputs, here, *f.memory);
   case kind::pure_function:
   case kind::stateful_function:
     return call(f, s, inputs, outputs);
@@ -102,8 +103,17 @@ completion execute_step(frame& f, const executable_step& s, std::span<value> inp
     return completion::pending;
   case kind::control_flow:
     return fire_control_flow(f, s, inputs, outputs, here) ? completion::done : completion::pending;
+  case kind::on_accelerator:
+  case kind::on_other_cpu:
+  case kind::transfer:
+    return fire_elsewhere(f, s, inputs, outputs);
   }
   return completion::done;
+}
+
+completion compute(frame& f, const executable_step& s, std::span<value> inputs, std::span<value> outputs,
+                   worker& here, memory& from) {
+  return s.function ? call(f, s, inputs, outputs) : execute_kernel(f, s, inputs, outputs, here, from);
 }
 
 std::exception_ptr named_failure(const graph::node& n, std::exception_ptr why) {

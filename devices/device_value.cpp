@@ -1,5 +1,7 @@
 #include <sluice/devices/device_value.hpp>
 
+#include <sluice/graph/value_type.hpp>
+
 namespace sluice {
 
 device_block::device_block(intrusive_ptr<memory> from, std::size_t bytes)

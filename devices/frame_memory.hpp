@@ -16,8 +16,9 @@ namespace sluice {
 /// @threadsafe allocate, deallocate; the rest by whoever owns the frame.
 class SLUICE_API frame_memory final : public memory {
 public:
-  /// @param who  for errors: "session 'x'"
-  explicit frame_memory(std::string who) : who_(std::move(who)) {}
+  /// @param who   for errors: "session 'x'"
+  /// @param from  where the bytes come from
+  explicit frame_memory(std::string who, memory& from = heap()) : who_(std::move(who)), from_(&from) {}
 
   /// Starts a frame on a lease. Only if reusable().
   void open(memory_lease lease);
@@ -37,6 +38,7 @@ public:
 
 private:
   const std::string who_;
+  const intrusive_ptr<memory> from_;
   std::atomic<std::size_t> allocated_ = 0;
   std::atomic<std::size_t> leased_ = 0; // the lease's bytes, to be read without the lock
   std::atomic<std::size_t> peak_ = 0;

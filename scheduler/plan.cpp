@@ -41,6 +41,7 @@ public:
     if (request.places)
       made_->devices = request.places->devices;
     made_->device_bytes.resize(made_->devices.size());
+    made_->used.resize(made_->devices.size());
     known_.assign(constants.begin(), constants.end());
     for (const auto& e : graph_.edges())
       types_.push_back(e.type);
@@ -303,6 +304,8 @@ private:
   }
 
   void count_bytes(const plan_step& step) {
+    if (step.device > 0)
+      made_->used[step.device] = true;
     if (step.view)
       return;
     // On the host a tensor's header stands before its elements.

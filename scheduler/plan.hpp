@@ -87,6 +87,7 @@ struct plan {
   std::vector<std::uint32_t> step_of; ///< by node; no_step where the plan leaves the node out
   std::size_t bytes = 0; ///< of all values and scratch spaces, as far as inferred: a first frame's lease
   std::vector<plan_device> devices;      ///< the first is the host; none where everything is there
+  std::vector<bool> used;                ///< by device: whether steps run there
   std::vector<std::size_t> device_bytes; ///< the same as `bytes` on the other devices; that of the host is 0
   static constexpr std::uint32_t no_step = ~std::uint32_t{0};
 
@@ -94,6 +95,8 @@ struct plan {
   [[nodiscard]] std::uint32_t memory_of(std::uint32_t device) const noexcept {
     return device > 0 && devices[device].own_memory ? device : 0;
   }
+  /// Whether a step runs on `device`, or a value is brought there.
+  [[nodiscard]] bool uses(std::uint32_t device) const noexcept { return device == 0 || used[device]; }
 };
 
 /// Kernels prepared for a node, its input types, constants and width, as long as somebody uses them; shared

@@ -66,6 +66,8 @@ void place_step(plan_step& step, const graph::node& n, const node_places& places
   step.view =
       n.outputs.size() == 1 && is_view(n, 0) && n.inputs[0] != no_edge &&
       std::none_of(step.constants.begin(), step.constants.end(), [](const auto& c) { return c.port == 0; });
+  if (step.view)
+    return;
   for (auto& c : step.constants)
     c.constant = places.bring(c.constant, device);
 }
