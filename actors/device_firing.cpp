@@ -15,14 +15,10 @@ namespace {
 
 using way = session_devices::way;
 
-/// A piece of work in flight, as its frame sees it: an activity, and bytes that are read.
+/// A piece of work in flight, as its frame sees it: an activity.
 class enqueued_piece final : public job {
 public:
-  enqueued_piece(frame& f, const executable_step& s, block_list read)
-    : frame_(f), step_(s), read_(std::move(read)) {
-    for (const auto& b : read_)
-      b->begin_reading();
-  }
+  enqueued_piece(frame& f, const executable_step& s) : frame_(f), step_(s) {}
 
   /// Follows the piece until its event is done, and deletes itself then.
   static void follow(std::unique_ptr<enqueued_piece> p, const event_ptr& e) {
@@ -41,7 +37,6 @@ public:
 private:
   /// On a thread of the device.
   void over() noexcept {
-    end_reading(read_);
     if (auto why = event_->failure())
       frame_.fail(step_.index, named_failure(*step_.cell->node, std::move(why)));
     auto left = frame_.activities.load(std::memory_order_relaxed);
@@ -56,7 +51,6 @@ private:
 
   frame& frame_;
   const executable_step& step_;
-  block_list read_;
   event_ptr event_;
 };
 
@@ -124,7 +118,7 @@ void enqueue_kernel(frame& f, const executable_step& s, std::span<value> inputs,
   work.run = [piece](const issue_context& here) { piece->run(here); };
   work.estimate = std::chrono::nanoseconds{static_cast<std::int64_t>(planned.estimated_ns.value_or(0))};
   wait_for(inputs, work.after);
-  auto follower = std::make_unique<enqueued_piece>(f, s, blocks_read(inputs, written));
+  auto follower = std::make_unique<enqueued_piece>(f, s);
   const auto event = devices.stream(planned.device, way::compute, f.slot + planned.stream).enqueue(work);
   for (auto& m : made)
     m.where->set_ready(event);
@@ -142,7 +136,7 @@ void bring_to_accelerator(frame& f, const executable_step& s, const value& from,
       copy_of(from, same_bytes(home, made), planned.from == 0 ? copy_kind::to_device : copy_kind::from_peer);
   if (planned.from != 0)
     copy.peer = devices.at(planned.from).accelerator.get();
-  auto follower = std::make_unique<enqueued_piece>(f, s, blocks_read({&from, 1}, {}));
+  auto follower = std::make_unique<enqueued_piece>(f, s);
   const auto event = devices.stream(planned.device, way::in, f.slot + s.index).copy(std::move(copy));
   made.where->set_ready(event);
   enqueued_piece::follow(std::move(follower), event);
@@ -153,14 +147,10 @@ void bring_to_host(frame& f, const executable_step& s, const value& from) {
   value made = tensor::make(t.type(), t.shape(), *f.memory);
   auto token = std::make_shared<pending_firing>(f, s);
   try {
-    const auto read = blocks_read({&from, 1}, {});
-    for (const auto& b : read)
-      b->begin_reading();
     const auto event = f.runtime.services()
                            .devices->stream(s.planned->from, way::out, f.slot + s.index)
                            .copy(copy_of(from, made, copy_kind::to_host));
-    event->when_done([token, event, made, read]() mutable {
-      end_reading(read);
+    event->when_done([token, event, made]() mutable {
       if (auto why = event->failure())
         token->fail(std::move(why));
       else

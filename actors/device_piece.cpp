@@ -55,20 +55,11 @@ intrusive_ptr<device_block> block_in_place(const prepared_kernel& kernel, std::s
       continue;
     const auto* where = residence_of(inputs[pair.input]);
     const auto& t = inputs[pair.input].tensor();
-    if (where && t.owns_elements() && !where->block()->being_read() && t.type() == type.element() &&
-        t.shape() == *type.shape().to_shape() && !taken(where->block()))
+    if (where && t.owns_elements() && t.type() == type.element() && t.shape() == *type.shape().to_shape() &&
+        !taken(where->block()))
       return where->block();
   }
   return nullptr;
-}
-
-block_list blocks_read(std::span<const value> inputs, const block_list& written) {
-  block_list read;
-  for (const auto& v : inputs)
-    if (const auto* where = residence_of(v);
-        where && std::find(written.begin(), written.end(), where->block()) == written.end())
-      read.push_back(where->block());
-  return read;
 }
 
 } // namespace sluice

@@ -38,12 +38,4 @@ struct device_piece {
                                                          std::span<const value> inputs,
                                                          const block_list& written);
 
-/// The bytes on devices that work on `inputs` reads and does not write.
-[[nodiscard]] block_list blocks_read(std::span<const value> inputs, const block_list& written);
-
-inline void end_reading(const block_list& blocks) noexcept {
-  for (const auto& b : blocks)
-    b->end_reading();
-}
-
 } // namespace sluice

@@ -3,7 +3,6 @@
 #include <sluice/devices/device.hpp>
 #include <sluice/graph/tensor.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <string>
 
@@ -19,12 +18,6 @@ public:
   [[nodiscard]] void* address() const noexcept { return address_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-  /// A piece of work that reads the bytes was enqueued, and is over. Work that writes to them must not be
-  /// enqueued in between, other than behind those.
-  void begin_reading() noexcept { readers_.fetch_add(1, std::memory_order_relaxed); }
-  void end_reading() noexcept { readers_.fetch_sub(1, std::memory_order_release); }
-  [[nodiscard]] bool being_read() const noexcept { return readers_.load(std::memory_order_acquire) > 0; }
-
 private:
   friend class ref_counted<device_block>;
   void destroy() const noexcept { delete this; }
@@ -32,7 +25,6 @@ private:
   const intrusive_ptr<memory> from_;
   const std::size_t bytes_;
   void* const address_;
-  std::atomic<std::uint32_t> readers_ = 0;
 };
 
 /// Where a value on an accelerator lies, and the event that says when it is there.
