@@ -34,7 +34,7 @@ public:
     if (meant.empty()) {
       if (strict_)
         static_cast<void>(match_devices(scope, names_)); // says which there are
-      return {0, asked + " names no device here"};
+      return {0, asked + ", which names no device here"};
     }
     const auto works =
         std::find_if(meant.begin(), meant.end(), [&](std::uint32_t d) { return devices_[d].lost.empty(); });
