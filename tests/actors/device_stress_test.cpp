@@ -1,0 +1,121 @@
+#include "placed_graphs.hpp"
+
+#include <sluice/actors/session_core.hpp>
+#include <sluice/devices/sim_device.hpp>
+#include <sluice/graph/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+constexpr unsigned callers = 3;
+constexpr unsigned frames_each = 8;
+
+/// What a graph gives on the host, by frame.
+std::vector<values> expected_of(std::size_t which) {
+  engine host;
+  const auto g = placed_graphs(host, "", "")[which];
+  auto s = host.load(g.model);
+  std::vector<values> made;
+  for (unsigned i = 0; i < frames_each; ++i)
+    made.push_back(s.run({{"x", small_matrix(i)}}, {.fetch = g.fetch}));
+  return made;
+}
+
+/// How runs of several callers at once ended.
+struct tally {
+  std::atomic<unsigned> right = 0;
+  std::atomic<unsigned> lost = 0;
+  std::atomic<unsigned> other = 0;
+};
+
+void call(session s, const placed_graph& g, const std::vector<values>& expected, tally& t) {
+  for (unsigned i = 0; i < frames_each; ++i)
+    try {
+      const auto got = s.run({{"x", small_matrix(i)}}, {.fetch = g.fetch});
+      auto equal = true;
+      for (std::size_t k = 0; k < got.size(); ++k)
+        equal = equal && same_bits(got.at(k), expected[i].at(k));
+      ++(equal ? t.right : t.other);
+    } catch (const error& e) {
+      ++(e.code() == errc::device_lost ? t.lost : t.other);
+    }
+}
+
+void call_from_several_threads(const session& s, const placed_graph& g, const std::vector<values>& expected,
+                               tally& t) {
+  std::vector<std::jthread> threads;
+  for (unsigned c = 0; c < callers; ++c)
+    threads.emplace_back([&] { call(s, g, expected, t); });
+}
+
+void expect_nothing_left(engine& e) {
+  for (const auto* name : {"cpu:0", "sim:0", "sim:1"})
+    BOOST_TEST(e.memory_in_use(name) == 0u, e.memory_report());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(device_stress_test)
+
+BOOST_AUTO_TEST_CASE(devices_may_be_lost_at_any_moment_under_several_callers) {
+  for (std::size_t which = 0; which < 4; ++which) {
+    const auto expected = expected_of(which);
+    for (unsigned place = 1; place <= 60; place += 7)
+      for (const auto on_loss : {device_loss::fail, device_loss::retry}) {
+        engine_options options;
+        options.devices.add_flag("sim:0=lost_at=" + std::to_string(place));
+        options.devices.add_flag("sim:1=lost_at=" + std::to_string(2 * place));
+        engine e{std::move(options)};
+        tally t;
+        {
+          const auto g = placed_graphs(e, "sim:0", "sim:1")[which];
+          auto s = e.load(g.model, {.on_device_loss = on_loss});
+          call_from_several_threads(s, g, expected, t);
+          s.close();
+          BOOST_TEST(s.core()->at_rest());
+        }
+        BOOST_TEST(t.other == 0u);
+        BOOST_TEST(t.right + t.lost == callers * frames_each);
+        if (on_loss == device_loss::retry)
+          BOOST_TEST(t.lost == 0u);
+        expect_nothing_left(e);
+      }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(callers_are_answered_by_devices_whose_time_another_thread_moves) {
+  const auto clock = sim_clock::make();
+  engine_options options;
+  for (const auto* name : {"sim:0", "sim:1"})
+    options.accelerators.push_back(std::make_shared<sim_device>(name, sim_options{}, clock));
+  engine e{std::move(options)};
+  for (std::size_t which = 0; which < 4; ++which) {
+    const auto expected = expected_of(which);
+    tally t;
+    {
+      const std::jthread mover{[&](const std::stop_token& stop) {
+        while (!stop.stop_requested())
+          if (!clock->step())
+            std::this_thread::yield();
+      }};
+      const auto g = placed_graphs(e, "sim:0", "sim:1")[which];
+      auto s = e.load(g.model);
+      call_from_several_threads(s, g, expected, t);
+      s.close();
+    }
+    BOOST_TEST(t.right == callers * frames_each);
+  }
+  expect_nothing_left(e);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
