@@ -29,7 +29,10 @@ struct alignas(64) executable_step {
     pure_function,
     stateful_function,
     blocking_function,
-    control_flow
+    control_flow,
+    on_accelerator, ///< its firing only enqueues work
+    on_other_cpu,   ///< a kernel or pure function on the threads of another CPU device
+    transfer
   };
 
   node_cell* cell = nullptr;
@@ -65,12 +68,21 @@ struct executable_plan {
   }
   void note_loose_bytes(std::size_t peak) const noexcept;
 
+  /// The step of a cell of the runtime, whose graph has `nodes` nodes; plan::no_step if the plan leaves it
+  /// out.
+  [[nodiscard]] std::uint32_t step_of(std::uint32_t cell, std::size_t nodes) const noexcept {
+    if (cell < nodes)
+      return source->step_of[cell];
+    return cell - nodes < step_of_transfer.size() ? step_of_transfer[cell - nodes] : plan::no_step;
+  }
+
   std::shared_ptr<const plan> source;
   std::vector<executable_step> steps;
   std::vector<std::vector<std::shared_ptr<const executable_plan>>> bodies; ///< by step; of control flow
   std::vector<executable_route> routes;                                    ///< of all steps
   std::vector<std::vector<executable_route>> feed_routes;                  ///< by fed edge
-  std::vector<node_cell*> absent_stateful;                      ///< nodes with state that the plan leaves out
+  std::vector<std::uint32_t> step_of_transfer; ///< by transfer of the runtime, as plan::step_of by node
+  std::vector<node_cell*> absent_stateful;     ///< nodes with state that the plan leaves out
   std::shared_ptr<const std::vector<std::string>> result_names; ///< as they were asked for
 
 private:

@@ -115,6 +115,22 @@ plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::strin
   return result;
 }
 
+std::unique_ptr<plan_book::ticket> plan_book::order_of(const executable_plan& p) const {
+  auto order = std::make_unique<ticket>();
+  order->request = like_;
+  order->request.fed = p.source->fed;
+  order->request.fetch = p.source->fetch;
+  order->result_names = *p.result_names;
+  order->key = key_of(order->request, order->result_names);
+  return order;
+}
+
+void plan_book::forget_users_of(std::uint32_t d) {
+  const std::lock_guard lock{mutex_};
+  plans_.remove_if(
+      [&](const entry& e) { return !e.plan->source->devices.empty() && e.plan->source->uses(d); });
+}
+
 bool plan_book::wait_for(const std::string& key, run_state& r) {
   const std::lock_guard lock{mutex_};
   auto& waiting = waiting_[key];

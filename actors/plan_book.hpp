@@ -45,6 +45,11 @@ public:
   [[nodiscard]] resolved resolve(feeds& inputs, std::span<const std::string> fetch,
                                  std::span<const std::string> external);
 
+  /// What a plan was made for, to be made again.
+  [[nodiscard]] std::unique_ptr<ticket> order_of(const executable_plan& p) const;
+  /// Forgets the plans that use device `d`.
+  void forget_users_of(std::uint32_t d);
+
   /// Notes that `r` waits for a plan. True if somebody has to make it: the first who waits.
   [[nodiscard]] bool wait_for(const std::string& key, run_state& r);
   /// Files a plan (null: it could not be made) and returns who waits for it.

@@ -56,7 +56,7 @@ void* frame_memory::allocate(std::size_t bytes) {
        seen < now && !peak_.compare_exchange_weak(seen, now, std::memory_order_relaxed);) {
   }
   try {
-    return heap().allocate(bytes);
+    return from_->allocate(bytes);
   } catch (...) {
     allocated_.fetch_sub(bytes, std::memory_order_relaxed); // the lease keeps them until the frame ends
     throw;
@@ -64,7 +64,7 @@ void* frame_memory::allocate(std::size_t bytes) {
 }
 
 void frame_memory::deallocate(void* block, std::size_t bytes) noexcept {
-  heap().deallocate(block, bytes);
+  from_->deallocate(block, bytes);
   // Sequentially consistent with close(): either it sees these bytes gone, or this sees that it is closed.
   const auto left = allocated_.fetch_sub(bytes, std::memory_order_seq_cst) - bytes;
   if (!closed_.load(std::memory_order_seq_cst))

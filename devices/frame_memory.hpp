@@ -21,9 +21,10 @@ namespace sluice {
 class SLUICE_API frame_memory final : public memory {
 public:
   /// @param who   for errors: "session 'x'"
-  /// @param pool  where arenas come from
-  frame_memory(std::string who, std::shared_ptr<block_pool> pool)
-    : who_(std::move(who)), pool_(std::move(pool)) {}
+  /// @param pool  where arenas come from; null: there are none
+  /// @param from  where the other bytes come from
+  explicit frame_memory(std::string who, std::shared_ptr<block_pool> pool = nullptr, memory& from = heap())
+    : who_(std::move(who)), pool_(std::move(pool)), from_(&from) {}
   ~frame_memory() override;
 
   /// Starts a frame. Only if reusable().
@@ -50,6 +51,7 @@ private:
 
   const std::string who_;
   const std::shared_ptr<block_pool> pool_;
+  const intrusive_ptr<memory> from_;
   memory_block arena_;
   std::atomic<std::size_t> allocated_ = 0; // beside the arena
   std::atomic<std::size_t> leased_ = 0;    // for that, to be read without the lock

@@ -14,6 +14,8 @@ tensor& kernel_context::place_output(std::size_t i, element_type type, const sha
 }
 
 tensor& kernel_context::output(std::size_t i, element_type type, const shape& s) {
+  if (!r_.outputs[i].empty())
+    return preset(i, type, s);
   if (!r_.places.empty() && type != element_type::string)
     if (const auto bytes = tensor_bytes(type, s); has_place(i, bytes))
       return place_output(i, type, s, layout::plain, bytes);
@@ -33,6 +35,15 @@ tensor& kernel_context::output(std::size_t i, element_type type, const shape& s)
   auto& fresh = *t;
   r_.outputs[i] = std::move(t);
   return fresh;
+}
+
+tensor& kernel_context::preset(std::size_t i, element_type type, const shape& s) {
+  const auto& made = r_.outputs[i].tensor();
+  if (made.type() != type || made.shape() != s)
+    throw error{errc::kernel_failed, "its output " + std::to_string(i) + " was planned as " +
+                                         describe(r_.outputs[i]) + ", not " + std::string{to_string(type)} +
+                                         to_string(s)};
+  return const_cast<tensor&>(made); // nobody else reads it until the execution is over
 }
 
 tensor& kernel_context::output_laid_out(std::size_t i, element_type type, const shape& s, layout l,

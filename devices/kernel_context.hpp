@@ -33,7 +33,7 @@ public:
   /// What the runtime provides to one execution. All spans outlive it.
   struct resources {
     std::span<value> inputs;  ///< empty where left out
-    std::span<value> outputs; ///< all empty; filled by the execution
+    std::span<value> outputs; ///< empty, or, on a device, tensors to write to; filled by the execution
     std::span<const value_type> output_types;
     std::span<const kernel_traits::in_place_pair> in_place{};
     /// By output; empty: none has a place. A tensor that fits takes it, even if that is the place of an input
@@ -98,6 +98,7 @@ private:
     return i < r_.places.size() && bytes > 0 && bytes <= r_.places[i].bytes;
   }
   tensor& place_output(std::size_t i, element_type type, const shape& s, layout l, std::size_t bytes);
+  [[nodiscard]] tensor& preset(std::size_t i, element_type type, const shape& s);
 };
 
 } // namespace sluice

@@ -81,7 +81,16 @@ intrusive_ptr<tensor> tensor::make_laid_out(element_type type, const sluice::sha
 intrusive_ptr<tensor> tensor::make_at(void* header, void* elements, element_type type,
                                       const sluice::shape& shape, sluice::layout l, std::size_t bytes) {
   auto* t = new (header) tensor{type, shape, l, bytes, elements};
-  t->block_bytes_ = placed;
+  t->block_bytes_ = block_of_others;
+  return t;
+}
+
+intrusive_ptr<tensor> tensor::placed(element_type type, const sluice::shape& shape, void* elements,
+                                     intrusive_ptr<const residence> where) {
+  if (type == element_type::string)
+    throw error{errc::invalid_argument, "strings stay in the host's memory"};
+  intrusive_ptr<tensor> t{new tensor{type, shape, layout::plain, bytes_of(type, shape), elements}};
+  t->where_ = std::move(where);
   return t;
 }
 
@@ -108,6 +117,7 @@ value tensor::rows(const value& whole, std::int64_t first, std::int64_t count) {
       new tensor{t.type_, s, layout::plain, row * static_cast<std::size_t>(count),
                  static_cast<std::byte*>(t.data_) + row * static_cast<std::size_t>(first)}};
   view->owner_ = t.owner_.empty() ? whole : t.owner_;
+  view->where_ = t.where_;
   return view;
 }
 
@@ -117,6 +127,7 @@ value tensor::reshaped(const value& whole, const sluice::shape& shape) {
     throw error{errc::invalid_argument, describe(whole) + " cannot be seen as " + to_string(shape)};
   intrusive_ptr<tensor> view{new tensor{t.type_, shape, layout::plain, t.bytes_, t.data_}};
   view->owner_ = t.owner_.empty() ? whole : t.owner_;
+  view->where_ = t.where_;
   return view;
 }
 

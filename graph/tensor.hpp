@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sluice/graph/element_type.hpp>
+#include <sluice/graph/residence.hpp>
 #include <sluice/graph/shape.hpp>
 #include <sluice/graph/value.hpp>
 
@@ -39,6 +40,11 @@ public:
   [[nodiscard]] static intrusive_ptr<tensor> make_at(void* header, void* elements, element_type type,
                                                      const sluice::shape& shape, layout l, std::size_t bytes);
 
+  /// A tensor whose elements lie at `elements`, in bytes that `where` keeps: on a device, for who made room
+  /// there. Not for strings.
+  [[nodiscard]] static intrusive_ptr<tensor> placed(element_type type, const sluice::shape& shape,
+                                                    void* elements, intrusive_ptr<const residence> where);
+
   /// A tensor of the given elements; throws errc::invalid_argument if their number does not fit the shape.
   template <Element T>
   [[nodiscard]] static intrusive_ptr<tensor> of(const sluice::shape& shape, std::span<const T> elements,
@@ -76,9 +82,11 @@ public:
   [[nodiscard]] sluice::layout layout() const noexcept { return layout_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; } ///< of the elements, padding included
   /// Whether it stands where make_at() was told.
-  [[nodiscard]] bool is_placed() const noexcept { return block_bytes_ == placed; }
+  [[nodiscard]] bool is_placed() const noexcept { return block_bytes_ == block_of_others; }
   /// False for a view and for memory that a caller lent.
   [[nodiscard]] bool owns_elements() const noexcept { return owner_.empty() && !release_; }
+  /// Where the elements are. Null: in the host's memory, ready. Elsewhere only that device's work reads them.
+  [[nodiscard]] const residence* where() const noexcept { return where_.get(); }
 
   /// The elements. Throws errc::invalid_argument if T is not their type.
   template <Element T>
@@ -108,7 +116,7 @@ private:
   [[noreturn]] void wrong_type(element_type asked) const;
   void expect_elements(std::size_t n) const;
 
-  static constexpr auto placed = ~std::size_t{0}; // as block_bytes_: the block is somebody else's
+  static constexpr auto block_of_others = ~std::size_t{0}; // as block_bytes_: the block is somebody else's
 
   const element_type type_;
   const sluice::layout layout_;
@@ -119,6 +127,7 @@ private:
   std::size_t block_bytes_ = 0;
   value owner_;                   // of a view: the tensor that owns the elements
   std::function<void()> release_; // of the caller's memory
+  intrusive_ptr<const residence> where_;
 };
 
 template <class T>

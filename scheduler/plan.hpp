@@ -2,6 +2,7 @@
 
 #include <sluice/devices/operator_library.hpp>
 #include <sluice/graph/graph.hpp>
+#include <sluice/scheduler/node_places.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -24,11 +25,12 @@ struct plan_request {
     value_type type; ///< as exact as it is known; every frame's value has it
     value known{};   ///< if it is the same for every frame (a body's captured constant)
   };
-  std::vector<fed_edge> fed;     ///< ordered by edge
-  std::vector<edge_index> fetch; ///< the values to deliver
-  unsigned width = 1;            ///< threads that may join one firing
-  unsigned lanes = 0;            ///< firings that may run at once; 0: the plan lays out no memory
-  bool order_for_memory = true;  ///< the order of steps may be narrowed to save memory
+  std::vector<fed_edge> fed;                   ///< ordered by edge
+  std::vector<edge_index> fetch;               ///< the values to deliver
+  unsigned width = 1;                          ///< threads that may join one firing
+  unsigned lanes = 0;                          ///< firings that may run at once; 0: no memory is laid out
+  bool order_for_memory = true;                ///< the order of steps may be narrowed to save memory
+  std::shared_ptr<const node_places> places{}; ///< null: everything on the host
 };
 
 /// One node of the executed graph.
@@ -52,7 +54,13 @@ struct plan_step {
     value constant;
   };
 
-  node_index node = no_node;
+  node_index node = no_node; ///< none: it brings the value `moves` from one memory to another
+  std::uint32_t device = 0;  ///< in the plan's devices; of a transfer: to which memory
+  std::uint32_t stream = 0;  ///< on an accelerator: steps of one stream follow one another
+  bool view = false;         ///< on an accelerator: its output is its first input in another shape
+  edge_index moves = no_edge;
+  std::uint32_t from = 0;           ///< of a transfer: the device whose memory the value is in
+  std::string why{};                ///< it runs there; empty where the plan was made without places
   std::uint32_t dynamic_inputs = 0; ///< values that arrive; with the waits: what makes it fire
   std::uint32_t waits = 0;          ///< steps that must end before it, though it reads nothing of theirs
   std::vector<std::uint32_t> then;  ///< steps that wait so for this one
@@ -108,7 +116,17 @@ struct plan {
   std::size_t arena_bytes = 0;        ///< of values and scratch spaces that have places
   std::size_t loose_bytes = 0;        ///< of the others, as far as inferred
   memory_order_choice memory_order;
+  std::vector<plan_device> devices;      ///< the first is the host; none where everything is there
+  std::vector<bool> used;                ///< by device: whether steps run there
+  std::vector<std::size_t> device_bytes; ///< the same as `loose_bytes` on other devices; of the host 0
   static constexpr std::uint32_t no_step = ~std::uint32_t{0};
+
+  /// The device in whose memory a device's values lie: itself, or the host.
+  [[nodiscard]] std::uint32_t memory_of(std::uint32_t device) const noexcept {
+    return device > 0 && devices[device].own_memory ? device : 0;
+  }
+  /// Whether a step runs on `device`, or a value is brought there.
+  [[nodiscard]] bool uses(std::uint32_t device) const noexcept { return device == 0 || used[device]; }
 };
 
 /// Kernels prepared for a node, its input types, constants and width, as long as somebody uses them; shared

@@ -2,11 +2,10 @@
 
 #include <sluice/scheduler/control_flow.hpp>
 #include <sluice/scheduler/plan.hpp>
+#include <sluice/scheduler/step_place.hpp>
 
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <string_view>
 
 namespace sluice {
 
@@ -32,14 +31,44 @@ public:
 
   plan_memory_graph describe() {
     for (const auto& s : plan_.steps)
-      add(s);
+      if (s.node == no_node)
+        add_transfer(s);
+      else
+        add(s);
     for (const auto e : plan_.fetch)
       leave(e);
+    if (!plan_.devices.empty())
+      follow_routes();
     return std::move(made_);
   }
 
 private:
+  /// Whether it reads and makes values in the host's memory.
+  [[nodiscard]] bool on_host(const plan_step& s) const { return plan_.memory_of(s.device) == 0; }
   [[nodiscard]] const graph::node& node_of(const plan_step& s) const { return source_.at(s.node); }
+
+  /// A transfer reads what it brings away until the copy is made, after its step has ended; so that leaves.
+  /// What it brings here has memory of its own.
+  void add_transfer(const plan_step& s) {
+    auto& step = made_.graph.steps.emplace_back();
+    made_.outputs.emplace_back(1, memory_graph::none);
+    made_.scratch.push_back(memory_graph::none);
+    if (s.from == 0) {
+      step.reads = places_[s.moves];
+      leave(s.moves);
+    }
+  }
+
+  /// Who waits for whom in a plan with places, where transfers stand between steps.
+  void follow_routes() {
+    for (auto& s : made_.graph.steps)
+      s.after.clear();
+    for (index i = 0; i < plan_.steps.size(); ++i)
+      for (const auto& output : plan_.steps[i].routes)
+        for (const auto& r : output)
+          if (r.step != plan_step::to_result)
+            made_.graph.steps[r.step].after.push_back(i);
+  }
 
   void add(const plan_step& s) {
     const auto& n = node_of(s);
@@ -56,11 +85,14 @@ private:
       if (edge.producer != no_node && plan_.step_of[edge.producer] != plan::no_step &&
           !is_fed(n.inputs[port]))
         step.after.push_back(plan_.step_of[edge.producer]);
-      step.reads.insert(step.reads.end(), places_[n.inputs[port]].begin(), places_[n.inputs[port]].end());
+      if (on_host(s))
+        step.reads.insert(step.reads.end(), places_[n.inputs[port]].begin(), places_[n.inputs[port]].end());
     }
+    if (!on_host(s))
+      return;
     for (index port = 0; port < n.outputs.size(); ++port)
       make(s, n, port, step);
-    if (s.kernel && s.kernel->traits().scratch_bytes > 0) {
+    if (s.device == 0 && s.kernel && s.kernel->traits().scratch_bytes > 0) {
       made_.scratch.back() = new_buffer(s.kernel->traits().scratch_bytes);
       step.makes.push_back(made_.scratch.back());
     }
@@ -108,6 +140,8 @@ private:
   [[nodiscard]] std::optional<std::uint64_t> own_bytes(const plan_step& s, const graph::node& n,
                                                        index port) const {
     const auto& t = s.output_types[port];
+    if (s.device != 0) // charged to another device
+      return std::nullopt;
     if (!n.schema || !s.kernel || !t.concrete() || t.element() == element_type::string)
       return std::nullopt;
     const auto& gives = s.kernel->traits().gives;

@@ -7,9 +7,6 @@ namespace sluice {
 
 struct plan;
 
-/// True if output `port` of `n` is always a view of its first input, or that input itself.
-[[nodiscard]] bool is_view(const graph::node& n, std::size_t port);
-
 /// The memory of one frame of a plan: step i is step i of the plan.
 struct plan_memory_graph {
   memory_graph graph;
@@ -18,12 +15,13 @@ struct plan_memory_graph {
   std::vector<memory_graph::index> scratch; ///< by step; none if it needs none
 };
 
-/// Describes the memory of one frame of `p`: buffers hold the elements of tensors, and scratch spaces.
+/// Describes the memory of one frame of `p` on the host: buffers hold the elements of tensors, and scratch
+/// spaces.
 ///
 /// A view has no buffer, it reads the one that it looks into; what may or may not be a view has its own and
 /// reads that, too. Results leave, and what functions or collections may keep. Without a buffer are fed
-/// values, constants, outputs whose bytes are unknown until they are there, and what bodies make: their
-/// memory is theirs.
+/// values, constants, outputs whose bytes are unknown until they are there, what other devices make, and what
+/// bodies make: their memory is theirs.
 [[nodiscard]] SLUICE_API plan_memory_graph memory_of(const plan& p);
 
 } // namespace sluice
