@@ -15,14 +15,6 @@ namespace {
 
 using index = memory_graph::index;
 
-/// True if output `port` of `n` is always a view of its first input, or that input itself.
-bool is_view(const graph::node& n, std::size_t port) {
-  constexpr std::array<std::string_view, 6> views{"Reshape",   "Flatten",  "Squeeze",
-                                                  "Unsqueeze", "Identity", "Dropout"};
-  return n.schema && n.domain.empty() && port == 0 && n.inputs.size() > 0 &&
-         std::find(views.begin(), views.end(), n.op) != views.end();
-}
-
 /// Bytes of a tensor's elements in `l`; nullopt if they are unknown.
 std::optional<std::uint64_t> bytes_in(const value_type& t, layout l) {
   const auto plain = t.bytes();
@@ -164,6 +156,13 @@ private:
 };
 
 } // namespace
+
+bool is_view(const graph::node& n, std::size_t port) {
+  constexpr std::array<std::string_view, 6> views{"Reshape",   "Flatten",  "Squeeze",
+                                                  "Unsqueeze", "Identity", "Dropout"};
+  return n.schema && n.domain.empty() && port == 0 && n.inputs.size() > 0 &&
+         std::find(views.begin(), views.end(), n.op) != views.end();
+}
 
 memory_graph memory_graph_of(const plan& p) {
   return describer{p}.describe();

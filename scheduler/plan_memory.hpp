@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sluice/graph/graph.hpp>
 #include <sluice/scheduler/memory_graph.hpp>
 
 namespace sluice {
@@ -14,5 +15,8 @@ struct plan;
 /// values, constants, outputs whose bytes are unknown until they are there, and what bodies make: their
 /// memory is theirs.
 [[nodiscard]] SLUICE_API memory_graph memory_graph_of(const plan& p);
+
+/// True if output `port` of `n` is always a view of its first input, or that input itself.
+[[nodiscard]] SLUICE_API bool is_view(const graph::node& n, std::size_t port);
 
 } // namespace sluice
