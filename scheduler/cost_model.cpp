@@ -10,22 +10,32 @@ namespace sluice {
 
 namespace {
 
-/// What one thread of a current x86-64 server reaches in the models of the tests: medians by kind of
-/// operator.
-constexpr double dense_flops_per_ns = 60; ///< convolutions, matrix products
-constexpr double other_flops_per_ns = 4;
-constexpr double bytes_per_ns = 12;
-constexpr double ns_of_a_firing = 300;
+// What one thread of a current x86-64 server reaches in image models: medians by kind of operator.
+constexpr double dense_flops_per_ns = 75; ///< convolutions, matrix products
+constexpr double window_flops_per_ns = 2; ///< pooling
+constexpr double other_flops_per_ns = 10;
+constexpr double cached_bytes_per_ns = 40;
+constexpr double uncached_bytes_per_ns = 20;
+constexpr double most_cached_bytes =
+    4e6; ///< what a step reads and writes of this size lies in a core's caches
+constexpr double ns_of_a_firing = 400;
 
-bool is_dense(std::string_view op) {
+bool is_one_of(std::string_view op, std::span<const std::string_view> some) {
+  return std::find(some.begin(), some.end(), op) != some.end();
+}
+
+double flops_per_ns(std::string_view op) {
   constexpr std::array<std::string_view, 9> dense{
       "Conv", "Gemm", "MatMul", "ConvTranspose", "ConvInteger", "QLinearConv", "LSTM", "GRU", "RNN"};
-  return std::find(dense.begin(), dense.end(), op) != dense.end();
+  constexpr std::array<std::string_view, 3> window{"MaxPool", "AveragePool", "LpPool"};
+  if (is_one_of(op, dense))
+    return dense_flops_per_ns;
+  return is_one_of(op, window) ? window_flops_per_ns : other_flops_per_ns;
 }
 
 double by_formula(const op_cost& cost, std::string_view op) {
-  const auto flops_per_ns = is_dense(op) ? dense_flops_per_ns : other_flops_per_ns;
-  return ns_of_a_firing + std::max(cost.flops / flops_per_ns, cost.bytes / bytes_per_ns);
+  const auto bytes_per_ns = cost.bytes <= most_cached_bytes ? cached_bytes_per_ns : uncached_bytes_per_ns;
+  return ns_of_a_firing + std::max(cost.flops / flops_per_ns(op), cost.bytes / bytes_per_ns);
 }
 
 /// "Conv" of "Conv-11".
