@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Judges placements of real models by bounds that scipy's exact solver gives.
+
+usage: oracle.py PROGRAM [MODEL [SECONDS]]
+
+PROGRAM writes problems and placements, a line of JSON each. For each, two mixed-integer programs bound what
+any placement on these two devices could reach:
+
+  finish  the least time, of paths, of each device's and link's work, with weights and each step's own memory
+          within the accelerator's budget
+  bytes   the fewest bytes over the link with as much work on the accelerator as the placement has there
+
+Memory is counted with less than a run needs, so both are lower bounds of the optimum. Exit status 77: no
+scipy, or no model.
+"""
+import json
+import statistics
+import subprocess
+import sys
+
+try:
+    import numpy
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array
+except ImportError as problem:
+    print(f"skipped: {problem} (Debian: python3-scipy)")
+    sys.exit(77)
+
+SMALL = 40  # steps
+
+
+class Program:
+    """A mixed-integer program in the making."""
+
+    def __init__(self):
+        self.cost, self.low, self.high, self.whole = [], [], [], []
+        self.rows, self.at_least = [], []
+
+    def variable(self, cost=0.0, low=0.0, high=numpy.inf, whole=False):
+        self.cost.append(cost)
+        self.low.append(low)
+        self.high.append(high)
+        self.whole.append(int(whole))
+        return len(self.cost) - 1
+
+    def require(self, terms, at_least):
+        """sum of factor * variable >= at_least"""
+        self.rows.append(terms)
+        self.at_least.append(at_least)
+
+    def least(self, seconds):
+        """A lower bound of the least cost: the least itself where there is time to prove it."""
+        data, row, column = [], [], []
+        for i, terms in enumerate(self.rows):
+            for variable, factor in terms:
+                row.append(i)
+                column.append(variable)
+                data.append(factor)
+        matrix = csr_array((data, (row, column)), shape=(len(self.rows), len(self.cost)))
+        answer = milp(
+            self.cost,
+            integrality=self.whole,
+            bounds=Bounds(self.low, self.high),
+            constraints=LinearConstraint(matrix, self.at_least, numpy.inf),
+            options={"time_limit": seconds, "mip_rel_gap": 0.002},
+        )
+        bound = answer.mip_dual_bound
+        return (bound if bound is not None else 0.0), answer.status == 0
+
+
+class Model:
+    """What both programs share: places, what crosses, memory. Device 1 is the accelerator."""
+
+    def __init__(self, problem):
+        self.p, self.steps, self.values = problem, problem["steps"], problem["values"]
+        self.program = Program()
+        self.producer = {v: s for s, step in enumerate(self.steps) for v in step["outputs"]}
+        self.there = [
+            self.program.variable(
+                low=float(s["time"][0] is None), high=float(s["time"][1] is not None), whole=True
+            )
+            for s in self.steps
+        ]
+        self.crossing = {}  # value: variables of to the accelerator, and back
+        self.cross()
+        self.limit_memory()
+
+    def readers(self, value):
+        return [s for s, step in enumerate(self.steps) if value in step["inputs"]]
+
+    def cross(self):
+        for v, value in enumerate(self.values):
+            to, back = self.program.variable(high=1), self.program.variable(high=1)
+            self.crossing[v] = (to, back)
+            made = self.producer.get(v)
+            for reader in self.readers(v):
+                if made is None:
+                    self.program.require([(to, 1), (self.there[reader], -1)], 0)
+                    continue
+                self.program.require([(to, 1), (self.there[reader], -1), (self.there[made], 1)], 0)
+                self.program.require([(back, 1), (self.there[made], -1), (self.there[reader], 1)], 0)
+            if value["result"] and made is not None:
+                self.program.require([(back, 1), (self.there[made], -1)], 0)
+
+    def limit_memory(self):
+        weights = []
+        for c, size in enumerate(self.p.get("constants", [])):
+            held = self.program.variable(high=1)
+            weights.append((held, -float(size)))
+            for s, step in enumerate(self.steps):
+                if c in step["constants"]:
+                    self.program.require([(held, 1), (self.there[s], -1)], 0)
+        for s, step in enumerate(self.steps):
+            own = step["scratch"] + sum(
+                self.values[v]["bytes"] for v in set(step["inputs"]) | set(step["outputs"])
+            )
+            self.program.require(weights + [(self.there[s], -float(own))], -float(self.p["budget"]))
+
+    def transfer_ns(self, value, link):
+        return link["latency_ns"] + self.values[value]["bytes"] / link["bytes_per_ns"]
+
+
+def time_of(step):
+    """Time on the CPU, and how much more on the accelerator; where there is no kernel, any number does."""
+    here, there = step["time"]
+    here = there if here is None else here
+    return here, (here if there is None else there) - here
+
+
+def least_finish(problem, seconds):
+    m = Model(problem)
+    p = m.program
+    to_link, back_link = sorted(problem["links"], key=lambda link: link["from"])
+    scale = sum(time_of(s)[0] for s in m.steps)  # so that numbers are of about one size
+    finish = p.variable(cost=1)
+    ends = [p.variable() for _ in m.steps]
+    for s, step in enumerate(m.steps):
+        here, more = (t / scale for t in time_of(step))
+        p.require([(ends[s], 1), (m.there[s], -more)], here)
+        for v in step["inputs"]:
+            made = m.producer.get(v)
+            to, back = (m.transfer_ns(v, link) / scale for link in (to_link, back_link))
+            if made is None:
+                p.require([(ends[s], 1), (m.there[s], -more - to)], here)
+                continue
+            begin = [(ends[s], 1), (ends[made], -1)]
+            p.require(begin + [(m.there[s], -more)], here)
+            p.require(begin + [(m.there[s], -more - to), (m.there[made], to)], here)
+            p.require(begin + [(m.there[s], -more + back), (m.there[made], -back)], here)
+        late = max((m.transfer_ns(v, back_link) for v in step["outputs"] if m.values[v]["result"]), default=0)
+        p.require([(finish, 1), (ends[s], -1), (m.there[s], -late / scale)], 0)
+    times = [time_of(s) for s in m.steps]
+    work = [(finish, problem["lanes"][0])]
+    p.require(work + [(m.there[s], t[0] / scale) for s, t in enumerate(times)], sum(t[0] for t in times) / scale)
+    work = [(finish, problem["lanes"][1])]
+    p.require(work + [(m.there[s], -(t[0] + t[1]) / scale) for s, t in enumerate(times)], 0)
+    for way, link in enumerate((to_link, back_link)):
+        p.require([(finish, 1)] + [(m.crossing[v][way], -m.transfer_ns(v, link) / scale) for v in m.crossing], 0)
+    bound, proven = p.least(seconds)
+    return bound * scale, proven
+
+
+def fewest_bytes(problem, places, seconds):
+    m = Model(problem)
+    scale = sum(v["bytes"] for v in m.values) or 1
+    for v, both in m.crossing.items():
+        for variable in both:
+            m.program.cost[variable] = m.values[v]["bytes"] / scale
+    work = [sum(time_of(s)) for s in m.steps]
+    share = sum(w for w, d in zip(work, places) if d == 1) / sum(work)
+    m.program.require([(m.there[s], w / sum(work)) for s, w in enumerate(work)], share * (1 - 1e-9))
+    bound, proven = m.program.least(seconds)
+    return bound * scale, proven, share
+
+
+def judge(case, seconds):
+    problem, steps = case["problem"], len(case["problem"]["steps"])
+    finish, finish_proven = least_finish(problem, seconds)
+    fewest, bytes_proven, share = fewest_bytes(problem, case["places"], seconds)
+    late = case["finish_ns"] / finish if finish > 0 else 1.0
+    many = case["link_bytes"] / fewest if fewest > 1 else (1.0 if case["link_bytes"] == 0 else numpy.inf)
+    print(
+        f"{case['model']} 1/{case['part']}, {steps} steps: finish {case['finish_ns'] / 1e6:.3f} ms, "
+        f"{late:.3f} of the bound{'' if finish_proven else ' (not proven least)'}; "
+        f"{case['link_bytes'] / 1e6:.3f} MB, {many:.3f} of the fewest with {share:.0%} of the work there"
+        f"{'' if bytes_proven else ' (not proven fewest)'}",
+        flush=True,
+    )
+    return steps, late, many
+
+
+def main():
+    program, *rest = sys.argv[1:]
+    seconds = float(rest[1]) if len(rest) > 1 else 20.0
+    lines = subprocess.Popen([program, *rest[:1]], stdout=subprocess.PIPE, text=True)
+    judged = [judge(json.loads(line), seconds) for line in lines.stdout]
+    if lines.wait() != 0:
+        sys.exit(f"{program} failed")
+    if not judged:
+        print("skipped: no model is there (../shared/models, or $SLUICE_MODELS)")
+        sys.exit(77)
+    late = max(j[1] for j in judged)
+    small = [j[2] for j in judged if j[0] <= SMALL]
+    large = [j[2] for j in judged if j[0] > SMALL]
+    print(f"latest finish: {late:.3f} of its bound")
+    print(f"bytes, graphs of up to {SMALL} steps: worst {max(small, default=1):.3f}")
+    print(f"bytes, larger: median {statistics.median(large or [1]):.3f}, worst {max(large, default=1):.3f}")
+
+
+if __name__ == "__main__":
+    main()
