@@ -5,6 +5,7 @@
 #include <sluice/scheduler/placement_starts.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace sluice {
 
@@ -81,30 +82,55 @@ private:
         archive_.bound(single.score.finish_ns);
   }
 
-  /// Cuts between the first device and each other one, from cheap to dear memory there.
+  /// Cuts between the first device and each other one.
   void try_cuts() {
+    for (std::uint32_t d = 1; d < problem_.devices.size(); ++d) {
+      for (const auto price : is_large() ? std::vector{1.0} : std::vector{0.1, 0.3, 1.0, 3.0})
+        static_cast<void>(try_start(place_by_cut(problem_, units_, timeline_, 0, d, {.time = price})));
+      if (static_cast<double>(problem_.devices[d].budget) < all_bytes())
+        try_tight_cuts(d);
+    }
+  }
+
+  /// Cuts for a device that cannot hold everything. Its memory is parted between weights and what one step
+  /// holds: steps that hold more stay away, and weights get the lowest price at which they fit, or nearly.
+  void try_tight_cuts(std::uint32_t d) {
+    const auto budget = static_cast<double>(problem_.devices[d].budget);
+    for (const auto part : is_large() ? std::vector{0.5, 0.15} : std::vector{0.9, 0.6, 0.4, 0.25, 0.12, 0.05})
+      for (const auto share : {0.0, 0.3}) {
+        auto low = 0.0; // in powers of ten around what a byte is worth on average
+        auto prices = placement_prices{.most_bytes = part * budget};
+        const auto worth = all_time() / all_bytes();
+        auto cheap = -2.0, dear = 3.0;
+        for (auto trial = 0; trial < (is_large() ? 5 : 8); ++trial) {
+          low = (cheap + dear) / 2;
+          prices.weight_byte = worth * std::pow(10, low);
+          prices.value_byte = share * prices.weight_byte;
+          const auto made = try_start(place_by_cut(problem_, units_, timeline_, 0, d, prices));
+          (made.fits() ? dear : cheap) = low;
+        }
+      }
+  }
+
+  /// A large graph gets few cuts: one costs more than a layout.
+  [[nodiscard]] bool is_large() const { return problem_.steps.size() > 500; }
+
+  [[nodiscard]] double all_bytes() const {
     auto bytes = 1.0;
     for (const auto& c : problem_.constants)
       bytes += static_cast<double>(c.bytes);
     for (const auto& v : problem_.values)
       bytes += static_cast<double>(v.bytes);
+    return bytes;
+  }
+
+  [[nodiscard]] double all_time() const {
     auto time = 0.0;
     for (const auto& unit : units_.units)
       if (unit.allowed.size() > 1)
         for (const auto s : unit.steps)
           time += problem_.steps[s].time_ns[unit.allowed.front()];
-    // A large graph gets few: a cut costs more than a layout.
-    constexpr std::size_t large = 500;
-    const auto few = problem_.steps.size() > large;
-    const auto price_factor = few ? 8.0 : 1.5;
-    for (std::uint32_t d = 1; d < problem_.devices.size(); ++d)
-      for (const auto price : few ? std::vector{1.0} : std::vector{0.1, 0.3, 1.0, 3.0}) {
-        static_cast<void>(try_start(place_by_cut(problem_, units_, timeline_, 0, d, {price, 0})));
-        if (static_cast<double>(problem_.devices[d].budget) < bytes)
-          for (auto byte = time / bytes / 8; byte < 64 * time / bytes; byte *= price_factor)
-            static_cast<void>(
-                try_start(place_by_cut(problem_, units_, timeline_, 0, d, {price, price * byte})));
-      }
+    return time;
   }
 
   void record_revisions() {

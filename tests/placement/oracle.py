@@ -10,7 +10,7 @@ any placement on these two devices could reach:
           within the accelerator's budget
   bytes   the fewest bytes over the link with as much work on the accelerator as the placement has there
 
-Memory is counted with less than a run needs, so both are lower bounds of the optimum. Exit status 77: no
+Memory is counted as what every order of the steps holds at least, so both are lower bounds of the optimum. Exit status 77: no
 scipy, or no model.
 """
 import json
@@ -75,6 +75,15 @@ class Model:
         self.p, self.steps, self.values = problem, problem["steps"], problem["values"]
         self.program = Program()
         self.producer = {v: s for s, step in enumerate(self.steps) for v in step["outputs"]}
+        self.readers_of = {}
+        for s, step in enumerate(self.steps):
+            for v in set(step["inputs"]):
+                self.readers_of.setdefault(v, []).append(s)
+        self.after = [0] * len(self.steps)  # by step: those that wait for it, as bits
+        for s in range(len(self.steps) - 1, -1, -1):
+            for v in self.steps[s]["outputs"]:
+                for reader in self.readers(v):
+                    self.after[s] |= self.after[reader] | 1 << reader
         self.there = [
             self.program.variable(
                 low=float(s["time"][0] is None), high=float(s["time"][1] is not None), whole=True
@@ -86,7 +95,7 @@ class Model:
         self.limit_memory()
 
     def readers(self, value):
-        return [s for s, step in enumerate(self.steps) if value in step["inputs"]]
+        return self.readers_of.get(value, [])
 
     def cross(self):
         for v, value in enumerate(self.values):
@@ -110,11 +119,44 @@ class Model:
             for s, step in enumerate(self.steps):
                 if c in step["constants"]:
                     self.program.require([(held, 1), (self.there[s], -1)], 0)
+        alive = self.alive()
         for s, step in enumerate(self.steps):
             own = step["scratch"] + sum(
                 self.values[v]["bytes"] for v in set(step["inputs"]) | set(step["outputs"])
             )
-            self.program.require(weights + [(self.there[s], -float(own))], -float(self.p["budget"]))
+            held = [(a, -float(self.values[v]["bytes"])) for v, a in alive[s]]
+            self.program.require(weights + held + [(self.there[s], -float(own))], -float(self.p["budget"]))
+
+    def alive(self):
+        """By step: values that are on the accelerator while it runs, in whichever order, and the variables
+        that say so: made there before it, and read there after it."""
+        after = self.after
+        alive = [[] for _ in self.steps]
+        for v, made in self.producer.items():
+            readers = self.readers(v)
+            for reader in readers:
+                between = [
+                    s
+                    for s in range(made + 1, reader)
+                    if after[made] >> s & 1 and after[s] >> reader & 1 and s not in readers
+                ]
+                if not between:
+                    continue
+                both = self.program.variable(high=1)
+                self.program.require([(both, 1), (self.there[made], -1), (self.there[reader], -1)], -1)
+                for s in between:
+                    if all(v != other for other, _ in alive[s]):
+                        alive[s].append((v, both))
+        return alive
+
+    def narrows(self):
+        """Steps that every other one waits for, or they for it, in their order."""
+        before = [0] * len(self.steps)
+        for s, later in enumerate(self.after):
+            for other in range(s + 1, len(self.steps)):
+                before[other] |= (later >> other & 1) << s
+        everyone = (1 << len(self.steps)) - 1
+        return [s for s in range(len(self.steps)) if self.after[s] | before[s] | 1 << s == everyone]
 
     def transfer_ns(self, value, link):
         return link["latency_ns"] + self.values[value]["bytes"] / link["bytes_per_ns"]
@@ -149,6 +191,22 @@ def least_finish(problem, seconds):
             p.require(begin + [(m.there[s], -more + back), (m.there[made], -back)], here)
         late = max((m.transfer_ns(v, back_link) for v in step["outputs"] if m.values[v]["result"]), default=0)
         p.require([(finish, 1), (ends[s], -1), (m.there[s], -late / scale)], 0)
+    narrows = m.narrows()
+    for first, last in zip(narrows, narrows[1:]):
+        # All between the two happens between them: on each device one after another, or in its lanes.
+        between = [s for s in range(first + 1, last) if m.after[first] >> s & 1 and m.after[s] >> last & 1]
+        here, more = (t / scale for t in time_of(m.steps[last]))
+        for device, lanes in enumerate(problem["lanes"]):
+            terms = [(ends[last], 1), (ends[first], -1), (m.there[last], -more)]
+            fixed = here
+            for s in between:
+                own = time_of(m.steps[s])
+                if device == 0:
+                    fixed += own[0] / scale / lanes
+                    terms.append((m.there[s], own[0] / scale / lanes))
+                else:
+                    terms.append((m.there[s], -(own[0] + own[1]) / scale / lanes))
+            p.require(terms, fixed)
     times = [time_of(s) for s in m.steps]
     work = [(finish, problem["lanes"][0])]
     p.require(work + [(m.there[s], t[0] / scale) for s, t in enumerate(times)], sum(t[0] for t in times) / scale)
