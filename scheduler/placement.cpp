@@ -28,7 +28,7 @@ public:
       search_.improve(archive_.fastest(), placement_search::goal::earlier, work / 2);
       stages_.push_back(archive_.fastest());
       if (archive_.fastest().fits()) {
-        search_.improve(archive_.frugal(), placement_search::goal::fewer_bytes, work);
+        save_bytes(work);
         stages_.push_back(archive_.frugal());
       }
     }
@@ -71,6 +71,22 @@ private:
       search_.improve(starts_[i], placement_search::goal::earlier, work / count);
   }
 
+  /// From the fastest, and from starts that are a little late but move little: fewer bytes may be near them.
+  void save_bytes(std::size_t work) {
+    constexpr std::size_t most = 3;
+    constexpr double late = 1.08;
+    std::erase_if(starts_, [&](const auto& c) {
+      return !c.fits() || c.score.finish_ns > late * archive_.fastest().score.finish_ns ||
+             c.score.link_bytes >= archive_.frugal().score.link_bytes;
+    });
+    std::stable_sort(starts_.begin(), starts_.end(),
+                     [](const auto& a, const auto& b) { return a.score.link_bytes < b.score.link_bytes; });
+    const auto count = std::min(most, starts_.size());
+    for (std::size_t i = 0; i < count; ++i)
+      search_.improve(starts_[i], placement_search::goal::fewer_bytes, work / (count + 2));
+    search_.improve(archive_.frugal(), placement_search::goal::fewer_bytes, 2 * work / (count + 2));
+  }
+
   void try_starts() {
     stages_.push_back(try_start(place_greedily(problem_, units_, timeline_, by_rank_, 0, &units_.decisions)));
     if (!stages_.back().fits())
@@ -95,16 +111,20 @@ private:
   /// Cuts for a device that cannot hold everything. Its memory is parted between weights and what one step
   /// holds: steps that hold more stay away, and weights get the lowest price at which they fit, or nearly.
   void try_tight_cuts(std::uint32_t d) {
-    const auto budget = static_cast<double>(problem_.devices[d].budget);
-    for (const auto part : is_large() ? std::vector{0.5, 0.15} : std::vector{0.9, 0.6, 0.4, 0.25, 0.12, 0.05})
-      for (const auto share : {0.0, 0.3}) {
+    // Of a byte of values against one of weights, and of time against transfers.
+    const auto weights =
+        is_large() ? std::vector<std::pair<double, double>>{{0.0, 1.0}, {0.3, 1.0}}
+                   : std::vector<std::pair<double, double>>{{0.0, 1.0}, {0.3, 1.0}, {0.0, 0.3}, {0.0, 0.1}};
+    for (const auto part : parts_for_a_step())
+      for (const auto& [share, time] : weights) {
         auto low = 0.0; // in powers of ten around what a byte is worth on average
-        auto prices = placement_prices{.most_bytes = part * budget};
+        auto prices = placement_prices{.time = time,
+                                       .most_bytes = part * static_cast<double>(problem_.devices[d].budget)};
         const auto worth = all_time() / all_bytes();
         auto cheap = -2.0, dear = 3.0;
         for (auto trial = 0; trial < (is_large() ? 5 : 8); ++trial) {
           low = (cheap + dear) / 2;
-          prices.weight_byte = worth * std::pow(10, low);
+          prices.weight_byte = time * worth * std::pow(10, low);
           prices.value_byte = share * prices.weight_byte;
           const auto made = try_start(place_by_cut(problem_, units_, timeline_, 0, d, prices));
           (made.fits() ? dear : cheap) = low;
@@ -112,8 +132,17 @@ private:
       }
   }
 
+  /// Parts of a budget that a step may hold.
+  [[nodiscard]] std::vector<double> parts_for_a_step() const {
+    if (is_large())
+      return {0.5, 0.15};
+    if (problem_.steps.size() > 200)
+      return {0.9, 0.6, 0.4, 0.25, 0.12, 0.05};
+    return {0.95, 0.8, 0.65, 0.5, 0.4, 0.32, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03};
+  }
+
   /// A large graph gets few cuts: one costs more than a layout.
-  [[nodiscard]] bool is_large() const { return problem_.steps.size() > 500; }
+  [[nodiscard]] bool is_large() const { return problem_.steps.size() > 1000; }
 
   [[nodiscard]] double all_bytes() const {
     auto bytes = 1.0;

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 
@@ -40,10 +41,13 @@ json problem_json(const placement_problem& p) {
 }
 
 void write(const placed_model& m, const plan& p, std::size_t need, std::size_t part) {
+  const auto start = std::chrono::steady_clock::now();
   const auto placed = place_plan(p, cpu_and_accelerator(need / part));
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   const auto& schedule = placed.made.schedule;
   std::cout << json{{"model", m.file},
                     {"part", part},
+                    {"placing_ms", took.count()},
                     {"problem", problem_json(placed.described.problem)},
                     {"places", placed.made.places},
                     {"finish_ns", schedule.finish_ns},
