@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Judges placements of real models by bounds that scipy's exact solver gives.
 
-usage: oracle.py PROGRAM [MODEL [SECONDS]]
-
 PROGRAM writes problems and placements, a line of JSON each. For each, two mixed-integer programs bound what
 any placement on these two devices could reach:
 
@@ -13,6 +11,7 @@ any placement on these two devices could reach:
 Memory is counted as what every order of the steps holds at least, so both are lower bounds of the optimum. Exit status 77: no
 scipy, or no model.
 """
+import argparse
 import json
 import statistics
 import subprocess
@@ -247,22 +246,36 @@ def judge(case, seconds):
     return steps, late, many
 
 
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("models", nargs="*", help="parts of names; all models without any")
+    parser.add_argument("--seconds", type=float, default=20, help="for each of the two programs")
+    parser.add_argument("--latest", type=float, help="fail if a finish is more than so many times its bound")
+    parser.add_argument("--most", type=float, help="fail if the bytes are more than so many times their bound")
+    return parser.parse_args()
+
+
 def main():
-    program, *rest = sys.argv[1:]
-    seconds = float(rest[1]) if len(rest) > 1 else 20.0
-    lines = subprocess.Popen([program, *rest[:1]], stdout=subprocess.PIPE, text=True)
-    judged = [judge(json.loads(line), seconds) for line in lines.stdout]
-    if lines.wait() != 0:
-        sys.exit(f"{program} failed")
+    args = arguments()
+    judged = []
+    for model in args.models or [""]:
+        lines = subprocess.Popen([args.program, model], stdout=subprocess.PIPE, text=True)
+        judged += [judge(json.loads(line), args.seconds) for line in lines.stdout]
+        if lines.wait() != 0:
+            sys.exit(f"{args.program} failed")
     if not judged:
         print("skipped: no model is there (../shared/models, or $SLUICE_MODELS)")
         sys.exit(77)
-    late = max(j[1] for j in judged)
+    latest = max(j[1] for j in judged)
     small = [j[2] for j in judged if j[0] <= SMALL]
     large = [j[2] for j in judged if j[0] > SMALL]
-    print(f"latest finish: {late:.3f} of its bound")
+    most = max(small + large)
+    print(f"finish: median {statistics.median(j[1] for j in judged):.3f} of its bound, latest {latest:.3f}")
     print(f"bytes, graphs of up to {SMALL} steps: worst {max(small, default=1):.3f}")
     print(f"bytes, larger: median {statistics.median(large or [1]):.3f}, worst {max(large, default=1):.3f}")
+    if args.latest and latest > args.latest or args.most and most > args.most:
+        sys.exit("that is more than is allowed")
 
 
 if __name__ == "__main__":
