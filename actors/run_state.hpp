@@ -72,6 +72,7 @@ public:
   std::optional<std::uint32_t> slot; ///< while it has a frame
   bool queued = false;
   bool waits_for_memory = false;
+  bool cut = false;                               ///< it runs in parts, which are requests of their own
   std::function<void(std::uint64_t)> when_opened; ///< hears the frame's number
 
 private:

@@ -72,6 +72,9 @@ std::string session::memory_report() const {
 std::string session::explain(std::string_view node) const {
   return core_->explain(node);
 }
+std::string session::explain_cuts() const {
+  return core_->explain_cuts();
+}
 void session::start_trace() {
   core_->start_trace();
 }

@@ -52,6 +52,10 @@ public:
   /// Where a node runs, by whose word, with which kernel and at what cost, as recorded when it was decided.
   [[nodiscard]] std::string explain(std::string_view node) const;
 
+  /// How the last requests that were too large for the memory budget were cut into parts, and what was
+  /// measured.
+  [[nodiscard]] std::string explain_cuts() const;
+
   /// From now on firings are recorded; write_trace() writes them as a Chrome trace.
   void start_trace();
   void write_trace(std::ostream& to) const;

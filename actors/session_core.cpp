@@ -1,5 +1,6 @@
 #include <sluice/actors/session_core.hpp>
 
+#include <sluice/actors/batching_actor.hpp>
 #include <sluice/actors/next_frames.hpp>
 #include <sluice/actors/session_actor.hpp>
 
@@ -117,6 +118,7 @@ session_core::~session_core() {
 void session_core::start() {
   nodes_.start(weak_from_this());
   placement_actor_ = spawn_placement_actor(services_.system, weak_from_this());
+  batching_actor_ = spawn_batching_actor(services_.system, weak_from_this());
   session_actor_ = spawn_session_actor(services_.system, weak_from_this(), nodes_.actors());
 }
 
@@ -434,6 +436,8 @@ void session_core::cancel(run_state& r) {
   }
   plans_.leave(r);
   r.settle(why, worker::current() != nullptr);
+  if (r.cut)
+    stop_parts(batching_actor_);
   if (others_may_fit)
     admit_waiting();
 }
@@ -494,6 +498,8 @@ void session_core::expire(run_state::clock::time_point now) {
   for (const auto& r : answered) {
     plans_.leave(*r);
     r->settle(r->stopped_by, false);
+    if (r->cut)
+      stop_parts(batching_actor_);
   }
   if (others_may_fit)
     admit_waiting();
@@ -508,6 +514,8 @@ std::shared_ptr<const executable_plan> session_core::make_plan(const plan_book::
   auto made = runtime_.bind(sluice::make_plan(setup_.model, constants_, t.request, *services_.kernels));
   const_cast<executable_plan&>(*made).result_names =
       std::make_shared<const std::vector<std::string>>(t.result_names);
+  if (must_cut(*made))
+    return made; // no frame will run it
   const std::lock_guard lock{mutex_};
   const auto packed = services_.kernels->packed_bytes();
   packed_.shrink_to(packed);
@@ -519,6 +527,8 @@ std::shared_ptr<const executable_plan> session_core::make_plan(const plan_book::
 
 void session_core::plan_ready(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p,
                               std::exception_ptr failure) {
+  if (p && must_cut(*p))
+    cut_waiting(t, std::move(p));
   for (const auto& r : plans_.file(t.key, p)) {
     if (!failure) {
       r->plan = p;
@@ -602,11 +612,13 @@ void session_core::close(std::chrono::nanoseconds drain) {
     changed_.notify_all();
     if (may_wait)
       changed_.wait_for(lock, std::min(drain, longest_wait), [this] {
-        return entrance_.in_flight() == 0 && entrance_.queue_empty() && plans_.nobody_waits();
+        return entrance_.in_flight() == 0 && entrance_.queue_empty() && plans_.nobody_waits() && cut_.empty();
       });
     life_ = life::closed;
     left = entrance_.take_all();
     for (auto& r : plans_.take_waiting())
+      left.push_back(std::move(r));
+    for (auto& r : std::exchange(cut_, {}))
       left.push_back(std::move(r));
     for (const auto& r : running_) {
       if (!r || r->stopped_by)
@@ -643,6 +655,8 @@ void session_core::end_actors() {
     end_session_actor(session_actor_);
   if (placement_actor_)
     caf::anon_send_exit(placement_actor_, caf::exit_reason::user_shutdown);
+  if (batching_actor_)
+    caf::anon_send_exit(batching_actor_, caf::exit_reason::user_shutdown);
   const std::lock_guard lock{mutex_};
   actors_ended_ = true;
   changed_.notify_all();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sluice/actors/admission.hpp>
+#include <sluice/actors/cut_run.hpp>
 #include <sluice/actors/deadline_book.hpp>
 #include <sluice/actors/graph_runtime.hpp>
 #include <sluice/actors/node_supervisor.hpp>
@@ -80,6 +81,20 @@ public:
                   std::exception_ptr failure);
   [[nodiscard]] std::shared_ptr<const executable_plan> make_plan(const plan_book::ticket& t);
 
+  // Requests that run in parts, session_batches.cpp. Called by the batching actor.
+  [[nodiscard]] cut_resources resources_for_cuts();
+  [[nodiscard]] std::shared_ptr<const executable_plan> make_part_plan(plan_request request,
+                                                                      const std::vector<std::string>& names);
+  [[nodiscard]] intrusive_ptr<run_state> make_part(const run_state& whole,
+                                                   std::shared_ptr<const executable_plan> p,
+                                                   std::vector<value> inputs, std::vector<value> into);
+  void admit_part(run_state& r);
+  /// The request has its outcome, unless it was stopped.
+  void finish_cut(run_state& whole, run_state::outcome o);
+  void note_cut(std::string explanation);
+  /// How the last requests that did not fit were cut.
+  [[nodiscard]] std::string explain_cuts();
+
   [[nodiscard]] const session_setup& setup() const noexcept { return setup_; }
   [[nodiscard]] graph_runtime& runtime() noexcept { return runtime_; }
   [[nodiscard]] runtime_services& services() noexcept { return services_; }
@@ -107,6 +122,10 @@ private:
   void admit(run_state& r, std::unique_lock<std::mutex> lock, bool guest, const run_options* fresh);
   void opened(frame& f, run_state& r);
   void admit_waiting(bool memory_freed = false);
+  /// Whether frames of `p` never fit, however little else is in use.
+  [[nodiscard]] bool must_cut(const executable_plan& p) const;
+  /// Hands those who wait for `p` to the batching actor.
+  void cut_waiting(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p);
   void end_actors();
   [[nodiscard]] error closed_error() const;
   // Under mutex_:
@@ -141,6 +160,8 @@ private:
   std::vector<intrusive_ptr<frame_memory>> frame_memories_; // by slot
   std::map<std::uint64_t, std::uint32_t> external_frames_;  // number to slot, of frames that take tokens
   deadline_book deadlines_;
+  std::vector<intrusive_ptr<run_state>> cut_; // run in parts
+  std::vector<std::string> cuts_explained_;
   std::shared_ptr<session_core> busy_; // itself, while frames are in flight
   std::uint64_t frames_opened_ = 0;
   life life_ = life::open;
@@ -151,6 +172,7 @@ private:
   std::atomic<std::uint64_t> callbacks_failed_ = 0;
   caf::actor session_actor_;
   caf::actor placement_actor_;
+  caf::actor batching_actor_;
 };
 
 } // namespace sluice

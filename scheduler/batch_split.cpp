@@ -72,9 +72,8 @@ plan_request request_for_items(const plan_request& whole, const batch_axes& axes
   for (std::size_t i = 0; i < made.fed.size(); ++i) {
     if (!axes.fed[i])
       continue;
-    auto s = made.fed[i].type.shape();
-    s[*axes.fed[i]] = items;
-    made.fed[i].type = value_type{made.fed[i].type.element(), std::move(s)};
+    const auto& t = whole.fed[i].type;
+    made.fed[i].type = value_type{t.element(), t.shape().to_shape()->with(*axes.fed[i], items)};
   }
   return made;
 }

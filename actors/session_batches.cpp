@@ -1,0 +1,141 @@
+// Requests that never fit in one piece, as the session sees them: handed to the batching actor, and their
+// parts.
+
+#include <sluice/actors/batching_actor.hpp>
+#include <sluice/actors/next_frames.hpp>
+#include <sluice/actors/session_core.hpp>
+
+#include <algorithm>
+
+namespace sluice {
+
+namespace {
+
+/// Explanations that are kept.
+constexpr std::size_t most_explained = 8;
+
+value_type type_of_result(const plan& p, edge_index e) {
+  const auto& edge = p.source->at_edge(e);
+  if (edge.producer != no_node && p.step_of[edge.producer] != plan::no_step)
+    return p.steps[p.step_of[edge.producer]].output_types[edge.port];
+  for (const auto& f : p.fed)
+    if (f.edge == e)
+      return f.type;
+  return {};
+}
+
+} // namespace
+
+bool session_core::must_cut(const executable_plan& p) const {
+  const auto packed = packed_need(*p.source);
+  std::uint64_t most = memory_ledger::unlimited;
+  if (ledger_->budget() != memory_ledger::unlimited)
+    most = ledger_->budget() - std::min<std::uint64_t>(ledger_->budget(), weights_.bytes() + packed);
+  if (const auto& device = *setup_.device; device.budget() != memory_ledger::unlimited) {
+    const auto others = device.in_use(memory_use::weights) + packed;
+    most = std::min<std::uint64_t>(most, device.budget() - std::min<std::uint64_t>(device.budget(), others));
+  }
+  if (p.frame_bytes() <= most)
+    return false;
+  const auto need = frame_need(*p.source);
+  if (need > most)
+    return true;
+  p.note_frame_bytes(need);
+  return false;
+}
+
+void session_core::cut_waiting(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p) {
+  oversized_request what{{}, t.request, p->result_names, {}, frame_need(*p->source)};
+  for (const auto e : t.request.fetch)
+    what.result_types.push_back(type_of_result(*p->source, e));
+  p = nullptr; // its kernels may have packed weights
+  for (const auto& r : plans_.file(t.key, nullptr)) {
+    what.whole = r;
+    if (!r->external.empty()) {
+      finish_cut(*r, std::make_exception_ptr(error{errc::out_of_memory,
+                                                   "a frame needs " + std::to_string(what.frame_bytes) +
+                                                       " bytes; " + ledger_->report() +
+                                                       "; a frame that takes tokens is not cut into parts"}));
+      continue;
+    }
+    {
+      const std::lock_guard lock{mutex_};
+      if (r->stopped_by)
+        continue; // whoever stopped it answers
+      r->cut = true;
+      cut_.push_back(r);
+    }
+    cut_request(batching_actor_, what);
+  }
+}
+
+cut_resources session_core::resources_for_cuts() {
+  const auto lanes = std::clamp(setup_.threads->concurrency(), 1U, setup_.window);
+  return {setup_.model, setup_.operators, constants_, *services_.kernels, *ledger_, *setup_.device, lanes};
+}
+
+std::shared_ptr<const executable_plan>
+session_core::make_part_plan(plan_request request, const std::vector<std::string>& result_names) {
+  return make_plan({.key = {}, .request = std::move(request), .result_names = result_names});
+}
+
+intrusive_ptr<run_state> session_core::make_part(const run_state& whole,
+                                                 std::shared_ptr<const executable_plan> p,
+                                                 std::vector<value> inputs, std::vector<value> into) {
+  intrusive_ptr<run_state> r{new run_state{setup_.threads}};
+  r->keeps_session = shared_from_this();
+  r->session = r->keeps_session;
+  r->plan = std::move(p);
+  r->feeds = std::move(inputs);
+  r->into = std::move(into);
+  r->priority = whole.priority;
+  return r;
+}
+
+void session_core::admit_part(run_state& r) {
+  std::unique_lock lock{mutex_};
+  frame* f = nullptr;
+  try {
+    if (life_ == life::closed)
+      throw closed_error();
+    f = entrance_.queue_empty() ? try_open(r) : nullptr;
+    note_deadline(r);
+    if (!f)
+      return entrance_.enqueue(r); // also into a full queue: the request that it belongs to was accepted
+  } catch (const error&) {
+    deadlines_.forget(r);
+    lock.unlock();
+    return r.settle(std::current_exception(), true);
+  }
+  lock.unlock();
+  opened(*f, r);
+  next_frames::start_later(*f, *setup_.threads);
+}
+
+void session_core::finish_cut(run_state& whole, run_state::outcome o) {
+  const intrusive_ptr<run_state> keep{&whole};
+  {
+    const std::lock_guard lock{mutex_};
+    deadlines_.forget(whole);
+    std::erase(cut_, keep);
+    changed_.notify_all();
+  }
+  whole.settle(std::move(o), true);
+}
+
+void session_core::note_cut(std::string explanation) {
+  const std::lock_guard lock{mutex_};
+  cuts_explained_.push_back(std::move(explanation));
+  if (cuts_explained_.size() > most_explained)
+    cuts_explained_.erase(cuts_explained_.begin());
+}
+
+std::string session_core::explain_cuts() {
+  const std::lock_guard lock{mutex_};
+  std::string text;
+  for (const auto& e : cuts_explained_)
+    text += e;
+  return text;
+}
+
+} // namespace sluice
