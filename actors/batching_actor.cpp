@@ -47,10 +47,10 @@ struct batching_state {
   };
 
   std::weak_ptr<session_core> core;
-  std::deque<std::shared_ptr<cut_run>> waiting; // the first one runs
-  bool prepared = false;                        // the first one has its memory and a schedule
-  std::vector<running_part> parts;              // of the first one
-  std::map<std::string, std::int64_t> best;     // size of parts found, by kind of request
+  std::deque<std::shared_ptr<cut_run>> waiting;  // the first one runs
+  bool prepared = false;                         // the first one has its memory and a schedule
+  std::vector<running_part> parts;               // of the first one
+  std::map<std::string, cut_experience> learned; // by kind of request
 
   static const char* name;
 };
@@ -70,9 +70,12 @@ public:
 
   void ended(const part_ended& e) {
     std::erase_if(state_.parts, [&](const auto& p) { return p.state == e.state; });
+    e.state->into.clear(); // whoever gets the results may give them back before this message is gone
     auto& schedule = e.run->schedule();
     try {
       e.run->take_results(e.part, e.state->take());
+      if (const auto core = state_.core.lock())
+        e.run->learn(e.part.items, e.state->plan->frame_bytes(), core->resources_for_cuts());
       schedule.succeeded(e.part, self_->clock().now());
     } catch (const error& failure) {
       const auto shrinks =
@@ -137,10 +140,7 @@ private:
   bool prepare(session_core& core, const std::shared_ptr<cut_run>& run) {
     if (run->whole().ready())
       return true;
-    const auto attempt = [&] {
-      const auto known = state_.best.find(run->kind());
-      return run->prepare(core.resources_for_cuts(), known == state_.best.end() ? 0 : known->second);
-    };
+    const auto attempt = [&] { return run->prepare(core.resources_for_cuts(), state_.learned); };
     try {
       state_.prepared = attempt();
       if (state_.prepared)
@@ -211,8 +211,8 @@ private:
   void finish(session_core& core, cut_run& run) {
     if (state_.prepared) {
       const auto& search = run.schedule().search();
-      if (!search.times().empty() && state_.best.size() < most_kinds)
-        state_.best[run.kind()] = search.items();
+      if (!search.times().empty() && state_.learned.size() < most_kinds)
+        state_.learned[run.kind()] = run.experience();
       if (!run.schedule().failure())
         core.note_cut(run.explain());
     }

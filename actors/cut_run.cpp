@@ -14,6 +14,9 @@ namespace {
 constexpr std::int64_t small_sample = 4;
 constexpr std::int64_t large_sample = 32;
 
+/// The first part, which shows what the others need, has at most this share of the items.
+constexpr std::int64_t first_part_share = 8;
+
 std::string rounded(double x) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", x);
@@ -42,7 +45,7 @@ void cut_run::cannot(const std::string& why, const memory_ledger& ledger) const 
                                        ledger.report() + "; it cannot be cut into parts: " + why};
 }
 
-bool cut_run::prepare(const cut_resources& r, std::int64_t known_items) {
+bool cut_run::prepare(const cut_resources& r, const std::map<std::string, cut_experience>& before) {
   if (kind_.empty()) {
     auto verdict = find_batch_axes(*r.model, *r.operators, r.constants, what_.request);
     if (!verdict.axes)
@@ -64,7 +67,21 @@ bool cut_run::prepare(const cut_resources& r, std::int64_t known_items) {
   }
   if (!take_result_memory(r))
     return false;
-  decide(r, known_items);
+  if (const auto known = before.find(kind_); known != before.end()) {
+    known_items_ = known->second.items;
+    need_ = known->second.need;
+  } else {
+    estimate(r);
+  }
+  const auto p = problem(r);
+  const auto most = need_.most_items(p.bytes);
+  if (most == 0)
+    cannot("one item alone needs " + std::to_string(need_.at(1)) +
+               " bytes, and its results, the weights and their packed copies leave " +
+               std::to_string(p.bytes),
+           r.ledger);
+  schedule_.emplace(
+      axes_.items, std::clamp<std::int64_t>(axes_.items / first_part_share, 1, std::min(most, large_sample)));
   make_results();
   return true;
 }
@@ -88,40 +105,56 @@ bool cut_run::take_result_memory(const cut_resources& r) {
   return true;
 }
 
-void cut_run::decide(const cut_resources& r, std::int64_t known_items) {
+void cut_run::estimate(const cut_resources& r) {
   const auto a = std::min(small_sample, axes_.items);
   const auto b = std::min(large_sample, axes_.items);
   const auto sample = [&](std::int64_t items) {
-    const auto p = make_plan(r.model, r.constants, request_for(items), r.kernels);
+    const auto request = request_for(items);
+    const auto p = make_plan(r.model, r.constants, request, r.kernels);
     packed_bytes_ = std::max(packed_bytes_, packed_need(*p));
     item_ns_ = item_time(*p, items);
     variant_ = batch_variant_node(*p);
     auto bytes = frame_need(*p);
     for (std::size_t i = 0; i < axes_.fed.size(); ++i)
       if (axes_.fed[i] && copies_rows(*what_.request.fed[i].type.shape().to_shape(), *axes_.fed[i]))
-        bytes += tensor_block_bytes(request_for(items).fed[i].type.bytes().value_or(0));
+        bytes += tensor_block_bytes(request.fed[i].type.bytes().value_or(0));
     return bytes;
   };
   const auto bytes_a = sample(a);
   need_ = line_through(a, bytes_a, b, a == b ? bytes_a : sample(b));
+}
 
-  // Parts of two sizes at a time: those of the best size, and the remainder.
-  const auto available = std::min(free_for_frames(r.ledger), free_for_frames(r.device));
-  const auto overhead = result_bytes_ + 2 * packed_bytes_;
-  split_problem problem{axes_.items, available > overhead ? available - overhead : 0, r.in_flight, need_,
-                        item_ns_};
-  auto split = choose_split(problem);
-  if (split.in_flight == 0)
-    cannot("one item alone needs " + std::to_string(need_.at(1)) +
-               " bytes, and its results, the weights and their "
-               "packed copies leave " +
-               std::to_string(problem.bytes),
-           r.ledger);
-  if (known_items > 0 && need_.at(known_items) * split.in_flight <= problem.bytes) {
-    split.items = known_items;
-    split.worth_try = {known_items};
+split_problem cut_run::problem(const cut_resources& r) const {
+  // Parts of two sizes at a time have plans: those of the best size, and the remainder.
+  const auto overhead = 2 * packed_bytes_;
+  const auto taken = [&](const memory_ledger& l) {
+    return free_for_frames(l) - std::min(free_for_frames(l), result_bytes_ + overhead);
+  };
+  return {axes_.items, std::min(taken(r.ledger), taken(r.device)), r.in_flight, need_, item_ns_};
+}
+
+void cut_run::learn(std::int64_t items, std::uint64_t frame_bytes, const cut_resources& r) {
+  if (const auto expected = need_.at(items); frame_bytes > expected) {
+    // Kernels take memory of their own, which grows with the batch as the rest does.
+    const auto factor =
+        static_cast<double>(frame_bytes) / static_cast<double>(std::max<std::uint64_t>(1, expected));
+    need_ = {need_.fixed * factor, need_.per_item * factor};
   }
-  schedule_.emplace(axes_.items, split);
+  if (!schedule_->undecided())
+    return;
+  const auto p = problem(r);
+  auto split = choose_split(p);
+  if (split.in_flight == 0) {
+    split = {.in_flight = 1, .items = items, .worth_try = {items}}; // so many did fit
+  } else if (known_items_ > 0 && need_.at(known_items_) * split.in_flight <= p.bytes) {
+    split.items = known_items_;
+    split.worth_try = {known_items_};
+  }
+  schedule_->decide(split);
+}
+
+cut_experience cut_run::experience() const {
+  return {schedule_->search().items(), need_};
 }
 
 void cut_run::make_results() {

@@ -37,6 +37,12 @@ struct cut_resources {
   std::uint32_t in_flight = 1; ///< parts that should run at once
 };
 
+/// What one request learns for others of its kind.
+struct cut_experience {
+  std::int64_t items = 0; ///< the best size of its parts
+  batch_bytes need;       ///< of a part, as measured
+};
+
 /// A large request that runs in parts: how it is cut, where its results go. No threads and no messages: the
 /// batching actor drives it.
 class cut_run {
@@ -47,8 +53,8 @@ public:
 
   /// Decides how to cut and takes memory for the results. False if that is not free now. Throws
   /// errc::out_of_memory with the reason where the request cannot be cut.
-  /// @param known_items  the best size of parts that a request like it found; 0: none
-  [[nodiscard]] bool prepare(const cut_resources& r, std::int64_t known_items);
+  /// @param before  what requests learned before
+  [[nodiscard]] bool prepare(const cut_resources& r, const std::map<std::string, cut_experience>& before);
 
   /// What tells requests apart whose parts are alike. Once it is prepared.
   [[nodiscard]] const std::string& kind() const noexcept { return kind_; }
@@ -73,6 +79,9 @@ public:
   /// Where a part's frame writes its results itself; empty where take_results() copies them.
   [[nodiscard]] std::vector<value> into_of(const part& p) const;
   void take_results(const part& p, values results);
+  /// What the frames of parts of so many items needed. After the first part, the others' size is decided.
+  void learn(std::int64_t items, std::uint64_t frame_bytes, const cut_resources& r);
+  [[nodiscard]] cut_experience experience() const;
 
   /// The outcome, when the schedule is finished: all results, or why there are none. Gives up the memory.
   [[nodiscard]] run_state::outcome outcome();
@@ -81,7 +90,8 @@ public:
 
 private:
   [[noreturn]] void cannot(const std::string& why, const memory_ledger& ledger) const;
-  void decide(const cut_resources& r, std::int64_t known_items);
+  void estimate(const cut_resources& r);
+  [[nodiscard]] split_problem problem(const cut_resources& r) const;
   [[nodiscard]] bool take_result_memory(const cut_resources& r);
   void make_results();
 
@@ -92,7 +102,8 @@ private:
   std::uint64_t result_bytes_ = 0;
   std::uint64_t packed_bytes_ = 0;
   double item_ns_ = 0;
-  std::string variant_; // a node whose bits depend on the size of a batch
+  std::string variant_;          // a node whose bits depend on the size of a batch
+  std::int64_t known_items_ = 0; // the best size of a request like it
   std::optional<cut_schedule> schedule_;
   std::map<std::int64_t, std::shared_ptr<const executable_plan>> plans_; // by items
   intrusive_ptr<frame_memory> memory_;                                   // of results and copied feeds

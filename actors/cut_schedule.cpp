@@ -13,8 +13,14 @@ constexpr std::int64_t items_worth_trying = 4;
 
 } // namespace
 
-cut_schedule::cut_schedule(std::int64_t items, const batch_split& split)
-  : items_(items), search_(split), most_in_flight_(std::max(1U, split.in_flight)) {}
+cut_schedule::cut_schedule(std::int64_t items, std::int64_t first)
+  : items_(items), search_({.in_flight = 1, .items = first, .worth_try = {}}), most_in_flight_(1) {}
+
+void cut_schedule::decide(const batch_split& split) {
+  decided_ = true;
+  search_ = split_search{split};
+  most_in_flight_ = std::max(1U, split.in_flight);
+}
 
 std::optional<std::int64_t> cut_schedule::next_items() {
   if (stopped_ || failure_ || in_flight_ == most_in_flight_)

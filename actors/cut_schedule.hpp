@@ -12,8 +12,9 @@ namespace sluice {
 
 /// Which parts of a cut request run when. No threads and no clock: whoever drives it says what time it is.
 ///
-/// The first parts of a long request run in waves, each of one size, to find the size that takes least time
-/// per item; the rest are started as others end. Each item is in exactly one part that succeeds.
+/// A small part runs first and alone, to see what it needs. The next parts of a long request run in waves,
+/// each of one size, to find the size that takes least time per item; the rest are started as others end.
+/// Each item is in exactly one part that succeeds.
 class SLUICE_API cut_schedule {
 public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -23,7 +24,12 @@ public:
     std::int64_t items = 0;
   };
 
-  cut_schedule(std::int64_t items, const batch_split& split);
+  /// @param first  the items of the first part
+  cut_schedule(std::int64_t items, std::int64_t first);
+
+  /// True until the first part has ended: decide() must be called then.
+  [[nodiscard]] bool undecided() const noexcept { return !decided_; }
+  void decide(const batch_split& split);
 
   /// The items that the next part will have; nullopt if none can be started before another ends.
   [[nodiscard]] std::optional<std::int64_t> next_items();
@@ -55,6 +61,7 @@ private:
   void ended(time_point now);
 
   const std::int64_t items_;
+  bool decided_ = false;
   split_search search_;
   std::uint32_t most_in_flight_;
   std::uint32_t in_flight_ = 0;

@@ -62,6 +62,8 @@ struct executable_plan {
     return known == no_frame_yet ? source->bytes : known;
   }
   void note_frame_bytes(std::size_t peak) const noexcept;
+  /// True until a frame was opened, about.
+  [[nodiscard]] bool fresh() const noexcept { return frames_.load(std::memory_order_relaxed) == 0; }
 
   std::shared_ptr<const plan> source;
   std::vector<executable_step> steps;

@@ -24,6 +24,19 @@ value_type type_of_result(const plan& p, edge_index e) {
   return {};
 }
 
+/// What there is to know of `p` once it is gone.
+oversized_request oversized(const executable_plan& p) {
+  const auto& planned = *p.source;
+  oversized_request what{{},
+                         {.fed = planned.fed, .fetch = planned.fetch, .width = planned.width},
+                         p.result_names,
+                         {},
+                         std::max<std::uint64_t>(frame_need(planned), p.fresh() ? 0 : p.frame_bytes())};
+  for (const auto e : planned.fetch)
+    what.result_types.push_back(type_of_result(planned, e));
+  return what;
+}
+
 } // namespace
 
 bool session_core::must_cut(const executable_plan& p) const {
@@ -45,28 +58,59 @@ bool session_core::must_cut(const executable_plan& p) const {
 }
 
 void session_core::cut_waiting(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p) {
-  oversized_request what{{}, t.request, p->result_names, {}, frame_need(*p->source)};
-  for (const auto e : t.request.fetch)
-    what.result_types.push_back(type_of_result(*p->source, e));
+  auto what = oversized(*p);
   p = nullptr; // its kernels may have packed weights
   for (const auto& r : plans_.file(t.key, nullptr)) {
     what.whole = r;
-    if (!r->external.empty()) {
-      finish_cut(*r, std::make_exception_ptr(error{errc::out_of_memory,
-                                                   "a frame needs " + std::to_string(what.frame_bytes) +
-                                                       " bytes; " + ledger_->report() +
-                                                       "; a frame that takes tokens is not cut into parts"}));
-      continue;
-    }
-    {
-      const std::lock_guard lock{mutex_};
-      if (r->stopped_by)
-        continue; // whoever stopped it answers
-      r->cut = true;
-      cut_.push_back(r);
-    }
-    cut_request(batching_actor_, what);
+    cut_up(*r, what);
   }
+}
+
+bool session_core::runs_in_parts(run_state& r, const run_state::outcome& o) {
+  const auto keep = std::move(r.feeds);
+  r.feeds.clear();
+  const auto* failure = std::get_if<std::exception_ptr>(&o);
+  if (!failure || r.cut != run_state::cutting::none || !r.external.empty())
+    return false;
+  try {
+    std::rethrow_exception(*failure);
+  } catch (const error& e) {
+    if (e.code() != errc::out_of_memory)
+      return false;
+  } catch (...) {
+    return false;
+  }
+  auto what = oversized(*r.plan);
+  plans_.forget(*r.plan);
+  {
+    const std::lock_guard lock{mutex_};
+    recent_.forget(*r.plan);
+    if (r.stopped_by)
+      return false;
+    note_deadline(r);
+  }
+  r.plan = nullptr;
+  r.feeds = keep;
+  r.keeps_session = shared_from_this();
+  what.whole = &r;
+  cut_up(r, std::move(what));
+  return true;
+}
+
+void session_core::cut_up(run_state& r, oversized_request what) {
+  if (!r.external.empty())
+    return finish_cut(r, std::make_exception_ptr(error{
+                             errc::out_of_memory, "a frame needs " + std::to_string(what.frame_bytes) +
+                                                      " bytes; " + ledger_->report() +
+                                                      "; a frame that takes tokens is not cut into parts"}));
+  {
+    const std::lock_guard lock{mutex_};
+    if (r.stopped_by)
+      return; // whoever stopped it answers
+    r.cut = run_state::cutting::in_parts;
+    cut_.emplace_back(&r);
+  }
+  cut_request(batching_actor_, std::move(what));
 }
 
 cut_resources session_core::resources_for_cuts() {
@@ -89,6 +133,7 @@ intrusive_ptr<run_state> session_core::make_part(const run_state& whole,
   r->feeds = std::move(inputs);
   r->into = std::move(into);
   r->priority = whole.priority;
+  r->cut = run_state::cutting::part;
   return r;
 }
 

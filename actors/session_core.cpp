@@ -107,6 +107,8 @@ session_core::session_core(session_setup setup, caf::actor_system& system)
     constants_(fold_constants(*setup_.model, *setup_.operators, memory::heap())),
     weights_(lease_or_throw(*ledger_, bytes_of(constants_), memory_use::weights, "the weights")),
     packed_(lease_or_throw(*ledger_, 0, memory_use::packed, "packed weights")),
+    bounded_(ledger_->budget() != memory_ledger::unlimited ||
+             setup_.device->budget() != memory_ledger::unlimited),
     plans_(*setup_.model, setup_.intra_op), nodes_(runtime_),
     entrance_(setup_.window, setup_.options.queue_limit), running_(setup_.window),
     frame_memories_(setup_.window) {}
@@ -262,7 +264,8 @@ frame* session_core::try_open(run_state& r) {
   f.opened_after_kill = services_.kills.load(std::memory_order_relaxed);
   f.trace = services_.trace.load(std::memory_order_acquire);
   // Complete before anybody else sees it: from now on it may be stopped, or be sent tokens.
-  f.open(r.plan, std::move(r.feeds), nullptr, *this);
+  // A first frame may turn out to need more than was inferred: its feeds are kept, to run in parts.
+  f.open(r.plan, bounded_ && r.plan->fresh() ? r.feeds : std::exchange(r.feeds, {}), nullptr, *this);
   f.shared = f.shared || !r.external.empty();
   running_[slot] = &r;
   r.slot = slot;
@@ -386,7 +389,8 @@ void session_core::on_quiescent(frame& f, worker&) noexcept {
     opened(*next, *next_request);
     next_frames::start_later(*next, *setup_.threads);
   }
-  r->settle(std::move(outcome), on_worker);
+  if (r->feeds.empty() || !runs_in_parts(*r, outcome))
+    r->settle(std::move(outcome), on_worker);
   if (last)
     end_actors();
 }
@@ -436,7 +440,7 @@ void session_core::cancel(run_state& r) {
   }
   plans_.leave(r);
   r.settle(why, worker::current() != nullptr);
-  if (r.cut)
+  if (r.cut == run_state::cutting::in_parts)
     stop_parts(batching_actor_);
   if (others_may_fit)
     admit_waiting();
@@ -498,7 +502,7 @@ void session_core::expire(run_state::clock::time_point now) {
   for (const auto& r : answered) {
     plans_.leave(*r);
     r->settle(r->stopped_by, false);
-    if (r->cut)
+    if (r->cut == run_state::cutting::in_parts)
       stop_parts(batching_actor_);
   }
   if (others_may_fit)
@@ -528,7 +532,7 @@ std::shared_ptr<const executable_plan> session_core::make_plan(const plan_book::
 void session_core::plan_ready(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p,
                               std::exception_ptr failure) {
   if (p && must_cut(*p))
-    cut_waiting(t, std::move(p));
+    return cut_waiting(t, std::move(p));
   for (const auto& r : plans_.file(t.key, p)) {
     if (!failure) {
       r->plan = p;

@@ -124,6 +124,10 @@ private:
   void admit_waiting(bool memory_freed = false);
   /// Whether frames of `p` never fit, however little else is in use.
   [[nodiscard]] bool must_cut(const executable_plan& p) const;
+  /// Hands a request that failed for want of memory in one piece to the batching actor. False if that is not
+  /// how it ended; then it keeps no feeds.
+  [[nodiscard]] bool runs_in_parts(run_state& r, const run_state::outcome& o);
+  void cut_up(run_state& r, oversized_request what);
   /// Hands those who wait for `p` to the batching actor.
   void cut_waiting(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p);
   void end_actors();
@@ -149,6 +153,7 @@ private:
   const std::vector<value> constants_; // by edge, folded
   memory_lease weights_;
   memory_lease packed_;
+  const bool bounded_; // by a budget of memory
   plan_book plans_;
 
   std::mutex mutex_; // guards what follows

@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(a_schedule_runs_every_item_once_and_finds_the_best_size) {
     const auto items = static_cast<std::int64_t>(2 + random() % 5'000);
     batch_split split{
         .in_flight = static_cast<std::uint32_t>(1 + random() % 4), .items = 16, .worth_try = {4, 16, 64}};
-    cut_schedule schedule{items, split};
+    cut_schedule schedule{items, 1};
     std::vector<int> ran(static_cast<std::size_t>(items), 0);
     std::vector<cut_schedule::part> flying;
     cut_schedule::time_point now{};
@@ -330,15 +330,20 @@ BOOST_AUTO_TEST_CASE(a_schedule_runs_every_item_once_and_finds_the_best_size) {
         continue;
       for (auto i = p.first; i < p.first + p.items; ++i)
         ++ran[static_cast<std::size_t>(i)];
+      if (schedule.undecided())
+        schedule.decide(split);
       schedule.succeeded(p, now);
     }
     BOOST_TEST(std::all_of(ran.begin(), ran.end(), [](int n) { return n == 1; }));
   }
-  cut_schedule schedule{100'000, {.in_flight = 1, .items = 16, .worth_try = {4, 16, 64}}};
+  cut_schedule schedule{100'000, 4};
+  const batch_split split{.in_flight = 1, .items = 16, .worth_try = {4, 16, 64}};
   cut_schedule::time_point now{};
   while (!schedule.finished()) {
     const auto p = schedule.start(now);
     now += std::chrono::nanoseconds{p.items * (p.items == 64 ? 10 : 20)};
+    if (schedule.undecided())
+      schedule.decide(split);
     schedule.succeeded(p, now);
   }
   BOOST_TEST(schedule.search().items() == 64);
