@@ -8,8 +8,10 @@ namespace {
 
 /// Parts of a wave for each that runs at once: enough to see how they overlap.
 constexpr std::uint32_t rounds_in_wave = 2;
-/// Sizes are tried while so many times the wave's items are left to profit from it.
-constexpr std::int64_t items_worth_trying = 4;
+/// And at least so long: other programs take the processor now and then.
+constexpr std::chrono::milliseconds shortest_wave{20};
+/// Sizes are tried with this share of the items at most: the others are to profit from it.
+constexpr std::int64_t share_for_trying = 3;
 
 } // namespace
 
@@ -30,10 +32,10 @@ std::optional<std::int64_t> cut_schedule::next_items() {
   if (next_ == items_)
     return std::nullopt;
   const auto in_wave = rounds_in_wave * most_in_flight_;
-  if (trying() && wave_parts_ == 0 && (items_ - next_) / (in_wave * items_worth_trying) < search_.items())
+  if (trying() && wave_parts_ == 0 && next_ + in_wave * search_.items() > items_ / share_for_trying)
     search_.settle();
-  if (trying() && wave_parts_ == in_wave)
-    return std::nullopt; // until the wave is over
+  if (trying() && wave_ends_)
+    return std::nullopt;
   return std::min(search_.items(), items_ - next_);
 }
 
@@ -58,11 +60,15 @@ cut_schedule::part cut_schedule::start(time_point now) {
 
 void cut_schedule::ended(time_point now) {
   --in_flight_;
-  if (!trying() || in_flight_ > 0 || wave_parts_ < rounds_in_wave * most_in_flight_)
+  if (!trying())
     return;
   const std::chrono::duration<double, std::nano> took = now - wave_began_;
+  wave_ends_ = wave_ends_ || (wave_parts_ >= rounds_in_wave * most_in_flight_ && took >= shortest_wave);
+  if (!wave_ends_ || in_flight_ > 0)
+    return;
   search_.measured(took.count() / static_cast<double>(wave_items_));
   wave_parts_ = 0;
+  wave_ends_ = false;
   wave_items_ = 0;
 }
 

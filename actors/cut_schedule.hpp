@@ -72,6 +72,7 @@ private:
   std::exception_ptr failure_;
   std::int64_t failed_first_ = 0;
   std::uint32_t wave_parts_ = 0; // started in this wave
+  bool wave_ends_ = false;       // no more are
   std::int64_t wave_items_ = 0;
   time_point wave_began_;
 };

@@ -69,6 +69,9 @@ std::size_t session::memory_peak() const noexcept {
 std::string session::memory_report() const {
   return core_->ledger().report();
 }
+std::uint64_t session::memory_needed(feeds inputs) const {
+  return core_->memory_needed(std::move(inputs));
+}
 std::string session::explain(std::string_view node) const {
   return core_->explain(node);
 }

@@ -175,6 +175,14 @@ void session_core::note_cut(std::string explanation) {
     cuts_explained_.erase(cuts_explained_.begin());
 }
 
+std::uint64_t session_core::memory_needed(feeds inputs) {
+  const auto resolved = plans_.resolve(inputs, {}, {});
+  const auto planned = resolved.plan ? resolved.plan->source
+                                     : sluice::make_plan(setup_.model, constants_, resolved.order->request,
+                                                         *services_.kernels);
+  return weights_.bytes() + packed_need(*planned) + frame_need(*planned);
+}
+
 std::string session_core::explain_cuts() {
   const std::lock_guard lock{mutex_};
   std::string text;

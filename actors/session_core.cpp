@@ -531,8 +531,14 @@ std::shared_ptr<const executable_plan> session_core::make_plan(const plan_book::
 
 void session_core::plan_ready(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p,
                               std::exception_ptr failure) {
-  if (p && must_cut(*p))
-    return cut_waiting(t, std::move(p));
+  {
+    const std::lock_guard lock{mutex_};
+    ++handing_over_;
+  }
+  if (p && must_cut(*p)) {
+    cut_waiting(t, std::move(p));
+    return handed_over();
+  }
   for (const auto& r : plans_.file(t.key, p)) {
     if (!failure) {
       r->plan = p;
@@ -545,7 +551,12 @@ void session_core::plan_ready(const plan_book::ticket& t, std::shared_ptr<const 
     }
     r->settle(failure, true);
   }
+  handed_over();
+}
+
+void session_core::handed_over() {
   const std::lock_guard lock{mutex_};
+  --handing_over_;
   changed_.notify_all(); // close() waits for those who wait for plans, too
 }
 
@@ -616,7 +627,8 @@ void session_core::close(std::chrono::nanoseconds drain) {
     changed_.notify_all();
     if (may_wait)
       changed_.wait_for(lock, std::min(drain, longest_wait), [this] {
-        return entrance_.in_flight() == 0 && entrance_.queue_empty() && plans_.nobody_waits() && cut_.empty();
+        return entrance_.in_flight() == 0 && entrance_.queue_empty() && plans_.nobody_waits() &&
+               cut_.empty() && handing_over_ == 0;
       });
     life_ = life::closed;
     left = entrance_.take_all();

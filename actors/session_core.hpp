@@ -92,6 +92,7 @@ public:
   /// The request has its outcome, unless it was stopped.
   void finish_cut(run_state& whole, run_state::outcome o);
   void note_cut(std::string explanation);
+  [[nodiscard]] std::uint64_t memory_needed(feeds inputs);
   /// How the last requests that did not fit were cut.
   [[nodiscard]] std::string explain_cuts();
 
@@ -122,6 +123,7 @@ private:
   void admit(run_state& r, std::unique_lock<std::mutex> lock, bool guest, const run_options* fresh);
   void opened(frame& f, run_state& r);
   void admit_waiting(bool memory_freed = false);
+  void handed_over();
   /// Whether frames of `p` never fit, however little else is in use.
   [[nodiscard]] bool must_cut(const executable_plan& p) const;
   /// Hands a request that failed for want of memory in one piece to the batching actor. False if that is not
@@ -170,7 +172,8 @@ private:
   std::shared_ptr<session_core> busy_; // itself, while frames are in flight
   std::uint64_t frames_opened_ = 0;
   life life_ = life::open;
-  bool memory_watched_ = false; // the ledger will have it look at the queue again
+  std::uint32_t handing_over_ = 0; // plans to requests that are in no list meanwhile
+  bool memory_watched_ = false;    // the ledger will have it look at the queue again
   bool actors_ending_ = false;
   bool actors_ended_ = false;
 

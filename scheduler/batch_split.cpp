@@ -13,7 +13,10 @@ namespace sluice {
 namespace {
 
 /// Opening, starting and reassembling a part.
-constexpr double part_ns = 30'000;
+constexpr double part_ns = 50'000;
+/// Parts with less than this gain nothing more from caches. Starting below it would trust estimated times too
+/// much.
+constexpr double smallest_bytes = 4e6;
 /// More than this in one frame is slower: caches hold none of it, and blocks come fresh from the system each
 /// time. Five-by-five convolutions took 242 ns per item at 175 MB, 322 at 700 MB.
 constexpr double comfortable_bytes = 200e6;
@@ -122,7 +125,8 @@ batch_split choose_split(const split_problem& p) {
   most = std::min(most, (p.items + made.in_flight - 1) / made.in_flight);
   std::vector<std::int64_t> sizes{most};
   for (std::int64_t n = 1; n < most; n *= 2)
-    sizes.push_back(n);
+    if (p.need.per_item * static_cast<double>(n) >= smallest_bytes)
+      sizes.push_back(n);
   made.items = *std::min_element(sizes.begin(), sizes.end(), [&](auto a, auto b) {
     const auto x = predicted_ns_per_item(p, a);
     const auto y = predicted_ns_per_item(p, b);

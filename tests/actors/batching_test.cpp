@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(a_schedule_runs_every_item_once_and_finds_the_best_size) {
       const auto at = random() % flying.size();
       const auto p = flying[at];
       flying.erase(flying.begin() + static_cast<std::ptrdiff_t>(at));
-      now += std::chrono::nanoseconds{p.items * (p.items == 64 ? 10 : 20)};
+      now += std::chrono::microseconds{p.items * (p.items == 64 ? 100 : 200)};
       if (random() % 50 == 0 && schedule.too_large(p))
         continue;
       for (auto i = p.first; i < p.first + p.items; ++i)
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(a_schedule_runs_every_item_once_and_finds_the_best_size) {
   cut_schedule::time_point now{};
   while (!schedule.finished()) {
     const auto p = schedule.start(now);
-    now += std::chrono::nanoseconds{p.items * (p.items == 64 ? 10 : 20)};
+    now += std::chrono::microseconds{p.items * (p.items == 64 ? 100 : 200)};
     if (schedule.undecided())
       schedule.decide(split);
     schedule.succeeded(p, now);
