@@ -26,7 +26,7 @@ constexpr double unknown_item_ns = 100'000;
 /// Neighbouring sizes to try are so far apart.
 constexpr std::int64_t size_ratio = 4;
 /// A size must be better by this share to be worth a change: less is noise.
-constexpr double gain_worth_it = 0.02;
+constexpr double gain_worth_it = 0.04;
 
 template <class F>
 void for_each_step(const plan& p, F f) {
@@ -133,9 +133,9 @@ batch_split choose_split(const split_problem& p) {
     // As good as the best is good enough, and smaller parts leave room for others.
     return std::abs(x - y) <= gain_worth_it * std::min(x, y) ? a < b : x < y;
   });
-  for (auto n = made.items; n > 0 && made.worth_try.size() < 3; n /= size_ratio)
+  for (auto n = made.items; n > 0 && made.worth_try.size() < 2; n /= size_ratio)
     made.worth_try.push_back(n);
-  for (auto n = made.items; n < most && made.worth_try.size() < 6;) {
+  for (auto n = made.items; n < most && made.worth_try.size() < 5;) {
     n = n > most / size_ratio ? most : n * size_ratio;
     made.worth_try.push_back(n);
   }
