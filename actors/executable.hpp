@@ -75,6 +75,8 @@ struct executable_plan {
       return source->step_of[cell];
     return cell - nodes < step_of_transfer.size() ? step_of_transfer[cell - nodes] : plan::no_step;
   }
+  /// True until a frame was opened, about.
+  [[nodiscard]] bool fresh() const noexcept { return frames_.load(std::memory_order_relaxed) == 0; }
 
   std::shared_ptr<const plan> source;
   std::vector<executable_step> steps;

@@ -183,6 +183,11 @@ bool plan_book::nobody_waits() const {
   return std::all_of(waiting_.begin(), waiting_.end(), [](const auto& w) { return w.second.empty(); });
 }
 
+void plan_book::forget(const executable_plan& p) {
+  const std::lock_guard lock{mutex_};
+  plans_.remove_if([&](const entry& e) { return e.plan.get() == &p; });
+}
+
 std::shared_ptr<const executable_plan> plan_book::newest() const {
   const std::lock_guard lock{mutex_};
   for (const auto& e : plans_)

@@ -59,6 +59,8 @@ public:
   bool leave(run_state& r);
   [[nodiscard]] std::vector<intrusive_ptr<run_state>> take_waiting();
   [[nodiscard]] bool nobody_waits() const;
+  /// Forgets a plan.
+  void forget(const executable_plan& p);
 
   /// The newest plan that has all outputs of the graph, or else the newest at all; null if there is none.
   [[nodiscard]] std::shared_ptr<const executable_plan> newest() const;

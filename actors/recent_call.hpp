@@ -22,6 +22,12 @@ public:
   void remember(const feeds& inputs, std::vector<std::uint32_t> positions, std::span<const std::string> fetch,
                 std::shared_ptr<const executable_plan> p);
 
+  /// Forgets that call if it was run by `p`.
+  void forget(const executable_plan& p) {
+    if (plan_.get() == &p)
+      plan_ = nullptr;
+  }
+
 private:
   [[nodiscard]] bool is_like(const feeds& inputs, std::span<const std::string> fetch) const;
 

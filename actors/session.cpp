@@ -69,8 +69,14 @@ std::size_t session::memory_peak() const noexcept {
 std::string session::memory_report() const {
   return core_->ledger().report();
 }
+std::uint64_t session::memory_needed(feeds inputs) const {
+  return core_->memory_needed(std::move(inputs));
+}
 std::string session::explain(std::string_view node) const {
   return core_->explain(node);
+}
+std::string session::explain_cuts() const {
+  return core_->explain_cuts();
 }
 void session::start_trace() {
   core_->start_trace();

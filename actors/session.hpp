@@ -49,8 +49,16 @@ public:
   [[nodiscard]] std::size_t memory_peak() const noexcept;
   [[nodiscard]] std::string memory_report() const;
 
+  /// Bytes that a run with inputs of these types would use in one piece: weights, values and results, as its
+  /// plan estimates; what is fed is not counted. Throws as run() does for inputs that do not fit the graph.
+  [[nodiscard]] std::uint64_t memory_needed(feeds inputs) const;
+
   /// Where a node runs, by whose word, with which kernel and at what cost, as recorded when it was decided.
   [[nodiscard]] std::string explain(std::string_view node) const;
+
+  /// How the last requests that were too large for the memory budget were cut into parts, and what was
+  /// measured.
+  [[nodiscard]] std::string explain_cuts() const;
 
   /// From now on firings are recorded; write_trace() writes them as a Chrome trace.
   void start_trace();

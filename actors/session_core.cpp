@@ -1,5 +1,6 @@
 #include <sluice/actors/session_core.hpp>
 
+#include <sluice/actors/batching_actor.hpp>
 #include <sluice/actors/next_frames.hpp>
 #include <sluice/actors/session_actor.hpp>
 
@@ -109,6 +110,8 @@ session_core::session_core(session_setup setup, caf::actor_system& system)
     constants_(fold_constants(*setup_.model, *setup_.operators, memory::heap())),
     weights_(lease_or_throw(*ledger_, bytes_of(constants_), memory_use::weights, "the weights")),
     packed_(lease_or_throw(*ledger_, 0, memory_use::packed, "packed weights")),
+    bounded_(ledger_->budget() != memory_ledger::unlimited ||
+             setup_.device->budget() != memory_ledger::unlimited),
     plans_(*setup_.model, {.fed = {},
                            .fetch = {},
                            .width = setup_.intra_op,
@@ -124,6 +127,7 @@ session_core::~session_core() {
 void session_core::start(std::vector<caf::actor> devices) {
   nodes_.start(weak_from_this());
   placement_actor_ = spawn_placement_actor(services_.system, weak_from_this(), std::move(devices));
+  batching_actor_ = spawn_batching_actor(services_.system, weak_from_this());
   session_actor_ = spawn_session_actor(services_.system, weak_from_this(), nodes_.actors());
 }
 
@@ -271,7 +275,8 @@ frame* session_core::try_open(run_state& r) {
   if (r.may_run_again)
     r.kept_feeds = r.feeds;
   // Complete before anybody else sees it: from now on it may be stopped, or be sent tokens.
-  f.open(r.plan, std::move(r.feeds), nullptr, *this);
+  // A first frame may turn out to need more than was inferred: its feeds are kept, to run in parts.
+  f.open(r.plan, bounded_ && r.plan->fresh() ? r.feeds : std::exchange(r.feeds, {}), nullptr, *this);
   f.shared = f.shared || !r.external.empty();
   running_[slot] = &r;
   r.slot = slot;
@@ -425,7 +430,7 @@ void session_core::on_quiescent(frame& f, worker&) noexcept {
     opened(*next, *next_request);
     next_frames::start_later(*next, *setup_.threads);
   }
-  if (!again)
+  if (!again && (r->feeds.empty() || !runs_in_parts(*r, outcome)))
     r->settle(std::move(outcome), on_worker);
   if (last)
     end_actors();
@@ -476,6 +481,8 @@ void session_core::cancel(run_state& r) {
   }
   plans_.leave(r);
   r.settle(why, worker::current() != nullptr);
+  if (r.cut == run_state::cutting::in_parts)
+    stop_parts(batching_actor_);
   if (others_may_fit)
     admit_waiting();
 }
@@ -536,6 +543,8 @@ void session_core::expire(run_state::clock::time_point now) {
   for (const auto& r : answered) {
     plans_.leave(*r);
     r->settle(r->stopped_by, false);
+    if (r->cut == run_state::cutting::in_parts)
+      stop_parts(batching_actor_);
   }
   if (others_may_fit)
     admit_waiting();
@@ -558,6 +567,8 @@ std::shared_ptr<const executable_plan> session_core::make_plan(const plan_book::
   auto made = runtime_.bind(planned);
   const_cast<executable_plan&>(*made).result_names =
       std::make_shared<const std::vector<std::string>>(t.result_names);
+  if (must_cut(*made))
+    return made; // no frame will run it
   const std::lock_guard lock{mutex_};
   const auto packed = services_.kernels->packed_bytes();
   packed_.shrink_to(packed);
@@ -569,6 +580,14 @@ std::shared_ptr<const executable_plan> session_core::make_plan(const plan_book::
 
 void session_core::plan_ready(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p,
                               std::exception_ptr failure) {
+  {
+    const std::lock_guard lock{mutex_};
+    ++handing_over_;
+  }
+  if (p && must_cut(*p)) {
+    cut_waiting(t, std::move(p));
+    return handed_over();
+  }
   for (const auto& r : plans_.file(t.key, p)) {
     if (!failure) {
       r->plan = p;
@@ -581,7 +600,12 @@ void session_core::plan_ready(const plan_book::ticket& t, std::shared_ptr<const 
     }
     r->settle(failure, true);
   }
+  handed_over();
+}
+
+void session_core::handed_over() {
   const std::lock_guard lock{mutex_};
+  --handing_over_;
   changed_.notify_all(); // close() waits for those who wait for plans, too
 }
 
@@ -654,13 +678,15 @@ void session_core::close(std::chrono::nanoseconds drain) {
     if (may_wait)
       changed_.wait_for(lock, std::min(drain, longest_wait), [this] {
         return entrance_.in_flight() == 0 && entrance_.queue_empty() && plans_.nobody_waits() &&
-               awaiting_loss_.empty();
+               awaiting_loss_.empty() && cut_.empty() && handing_over_ == 0;
       });
     life_ = life::closed;
     left = entrance_.take_all();
     for (auto& r : plans_.take_waiting())
       left.push_back(std::move(r));
     for (auto& r : std::exchange(awaiting_loss_, {}))
+      left.push_back(std::move(r));
+    for (auto& r : std::exchange(cut_, {}))
       left.push_back(std::move(r));
     for (const auto& r : running_) {
       if (!r || r->stopped_by)
@@ -698,6 +724,8 @@ void session_core::end_actors() {
     end_session_actor(session_actor_);
   if (placement_actor_)
     caf::anon_send_exit(placement_actor_, caf::exit_reason::user_shutdown);
+  if (batching_actor_)
+    caf::anon_send_exit(batching_actor_, caf::exit_reason::user_shutdown);
   const std::lock_guard lock{mutex_};
   actors_ended_ = true;
   changed_.notify_all();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sluice/actors/admission.hpp>
+#include <sluice/actors/cut_run.hpp>
 #include <sluice/actors/deadline_book.hpp>
 #include <sluice/actors/graph_runtime.hpp>
 #include <sluice/actors/node_supervisor.hpp>
@@ -87,6 +88,21 @@ public:
   /// Device `d` is lost: plans that use it are made anew. Called by the placement actor.
   void device_lost(std::uint32_t d);
 
+  // Requests that run in parts, session_batches.cpp. Called by the batching actor.
+  [[nodiscard]] cut_resources resources_for_cuts();
+  [[nodiscard]] std::shared_ptr<const executable_plan> make_part_plan(plan_request request,
+                                                                      const std::vector<std::string>& names);
+  [[nodiscard]] intrusive_ptr<run_state> make_part(const run_state& whole,
+                                                   std::shared_ptr<const executable_plan> p,
+                                                   std::vector<value> inputs, std::vector<value> into);
+  void admit_part(run_state& r);
+  /// The request has its outcome, unless it was stopped.
+  void finish_cut(run_state& whole, run_state::outcome o);
+  void note_cut(std::string explanation);
+  [[nodiscard]] std::uint64_t memory_needed(feeds inputs);
+  /// How the last requests that did not fit were cut.
+  [[nodiscard]] std::string explain_cuts();
+
   [[nodiscard]] const session_setup& setup() const noexcept { return setup_; }
   [[nodiscard]] graph_runtime& runtime() noexcept { return runtime_; }
   [[nodiscard]] runtime_services& services() noexcept { return services_; }
@@ -115,6 +131,15 @@ private:
   void admit(run_state& r, std::unique_lock<std::mutex> lock, bool guest, const run_options* fresh);
   void opened(frame& f, run_state& r);
   void admit_waiting(bool memory_freed = false);
+  void handed_over();
+  /// Whether frames of `p` never fit, however little else is in use.
+  [[nodiscard]] bool must_cut(const executable_plan& p) const;
+  /// Hands a request that failed for want of memory in one piece to the batching actor. False if that is not
+  /// how it ended; then it keeps no feeds.
+  [[nodiscard]] bool runs_in_parts(run_state& r, const run_state::outcome& o);
+  void cut_up(run_state& r, oversized_request what);
+  /// Hands those who wait for `p` to the batching actor.
+  void cut_waiting(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p);
   void end_actors();
   [[nodiscard]] error closed_error() const;
   // Under mutex_:
@@ -147,6 +172,7 @@ private:
   const std::vector<value> constants_; // by edge, folded
   memory_lease weights_;
   memory_lease packed_;
+  const bool bounded_; // by a budget of memory
   plan_book plans_;
 
   std::mutex mutex_; // guards what follows
@@ -159,16 +185,20 @@ private:
   std::map<std::uint64_t, std::uint32_t> external_frames_;  // number to slot, of frames that take tokens
   deadline_book deadlines_;
   std::vector<intrusive_ptr<run_state>> awaiting_loss_; // to run again, once it is known which device is lost
-  std::shared_ptr<session_core> busy_;                  // itself, while frames are in flight
+  std::vector<intrusive_ptr<run_state>> cut_;           // run in parts
+  std::vector<std::string> cuts_explained_;
+  std::shared_ptr<session_core> busy_; // itself, while frames are in flight
   std::uint64_t frames_opened_ = 0;
   life life_ = life::open;
-  bool memory_watched_ = false; // the ledger will have it look at the queue again
+  std::uint32_t handing_over_ = 0; // plans to requests that are in no list meanwhile
+  bool memory_watched_ = false;    // the ledger will have it look at the queue again
   bool actors_ending_ = false;
   bool actors_ended_ = false;
 
   std::atomic<std::uint64_t> callbacks_failed_ = 0;
   caf::actor session_actor_;
   caf::actor placement_actor_;
+  caf::actor batching_actor_;
 };
 
 } // namespace sluice
