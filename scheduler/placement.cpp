@@ -22,7 +22,7 @@ public:
       search_(problem, units_, timeline_, archive_), by_rank_(order_by_rank(problem, units_, timeline_)),
       by_depth_(order_by_depth(problem, timeline_)) {}
 
-  std::variant<placement, placement_shortage> run() {
+  std::variant<made_placement, placement_shortage> run() {
     try_starts();
     try_cuts();
     stages_.push_back(archive_.fastest());
@@ -37,7 +37,7 @@ public:
       }
     }
     const auto& chosen = archive_.frugal();
-    placement made;
+    made_placement made;
     made.places = chosen.places;
     timeline_.lay_out(chosen.places, chosen.order, &made.schedule);
     if (!chosen.fits())
@@ -193,8 +193,8 @@ private:
 
 } // namespace
 
-std::variant<placement, placement_shortage> place(const placement_problem& problem,
-                                                  const placement_options& options) {
+std::variant<made_placement, placement_shortage> place(const placement_problem& problem,
+                                                       const placement_options& options) {
   problem.check();
   return placer{problem, options}.run();
 }

@@ -44,7 +44,7 @@ std::string in_words(const placement_problem& problem, const placement_decision:
 
 } // namespace
 
-std::string explain(const placement_problem& problem, const placement& made, std::uint32_t step) {
+std::string explain(const placement_problem& problem, const made_placement& made, std::uint32_t step) {
   const auto& s = problem.steps[step];
   const auto& decision = made.decisions[step];
   auto text =
