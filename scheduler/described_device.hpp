@@ -21,6 +21,7 @@ struct described_device {
   std::string name;   ///< "cpu:0" is the host; other CPU devices share its memory
   unsigned lanes = 1; ///< steps that it executes at once
   std::size_t budget = std::numeric_limits<std::size_t>::max(); ///< bytes
+  bool keeps_values = false;                                    ///< as of placement_problem::device
   double rate = 1;                                              ///< arithmetic, relative to the host's CPU
   double bandwidth = 0;                ///< of its link to the host, each way, bytes per second; 0: no limit
   std::chrono::nanoseconds latency{0}; ///< of one copy over that link

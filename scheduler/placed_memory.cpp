@@ -147,7 +147,7 @@ private:
   const plan& plan_;
   const plan_problem& described_;
   const placement_problem& problem_;
-  const placement& made_by_;
+  const made_placement& made_by_;
   const std::uint32_t device_;
   std::vector<index> buffer_of_; // by value
   std::vector<bool> departs_;    // by value

@@ -11,14 +11,18 @@ namespace sluice {
 
 namespace {
 
+/// A small graph is searched through sooner.
+constexpr std::size_t most_effort_of_a_step = 1'000'000;
+
 class placer {
 public:
   placer(const placement_problem& problem, const placement_options& options)
-    : problem_(problem), effort_(options.effort), units_(placement_units::make(problem, options.strict)),
-      timeline_(problem), archive_(options.slack), search_(problem, units_, timeline_, archive_),
-      by_rank_(order_by_rank(problem, units_, timeline_)), by_depth_(order_by_depth(problem, timeline_)) {}
+    : problem_(problem), effort_(std::min(options.effort, most_effort_of_a_step * problem.steps.size())),
+      units_(placement_units::make(problem, options.strict)), timeline_(problem), archive_(options.slack),
+      search_(problem, units_, timeline_, archive_), by_rank_(order_by_rank(problem, units_, timeline_)),
+      by_depth_(order_by_depth(problem, timeline_)) {}
 
-  std::variant<placement, placement_shortage> run() {
+  std::variant<made_placement, placement_shortage> run() {
     try_starts();
     try_cuts();
     stages_.push_back(archive_.fastest());
@@ -33,7 +37,7 @@ public:
       }
     }
     const auto& chosen = archive_.frugal();
-    placement made;
+    made_placement made;
     made.places = chosen.places;
     timeline_.lay_out(chosen.places, chosen.order, &made.schedule);
     if (!chosen.fits())
@@ -189,8 +193,8 @@ private:
 
 } // namespace
 
-std::variant<placement, placement_shortage> place(const placement_problem& problem,
-                                                  const placement_options& options) {
+std::variant<made_placement, placement_shortage> place(const placement_problem& problem,
+                                                       const placement_options& options) {
   problem.check();
   return placer{problem, options}.run();
 }

@@ -13,7 +13,7 @@ struct placement_options {
   double slack = 0.02; ///< by how much finish may be later if fewer bytes then cross the links
   /// How hard to search, in parts that take about 2 ns: the same answer on every machine. Starting points are
   /// tried in any case.
-  std::size_t effort = 30'000'000;
+  std::size_t effort = 40'000'000;
 };
 
 /// Steps and transfers in time, and what they need. The estimate that a placement was chosen by.
@@ -68,7 +68,8 @@ struct placement_decision {
   bool colocation_broken = false;  ///< soft placement left its group, which cannot go where it must
 };
 
-struct placement {
+/// What place() decided.
+struct made_placement {
   std::vector<std::uint32_t> places; ///< device by step
   placement_schedule schedule;
   std::vector<placement_decision> decisions; ///< by step
@@ -93,11 +94,11 @@ struct placement_shortage {
 /// that were found, fewest bytes over the links; never later than the best single device that fits.
 /// Deterministic. Throws errc::invalid_argument as placement_problem::check() does, if a step has no kernel
 /// anywhere, or, when strict, names the step whose scope or colocation cannot be kept.
-[[nodiscard]] SLUICE_API std::variant<placement, placement_shortage>
+[[nodiscard]] SLUICE_API std::variant<made_placement, placement_shortage>
 place(const placement_problem& problem, const placement_options& options = {});
 
 /// "conv1: sim:0, by cost: …": the decision in words.
-[[nodiscard]] SLUICE_API std::string explain(const placement_problem& problem, const placement& made,
+[[nodiscard]] SLUICE_API std::string explain(const placement_problem& problem, const made_placement& made,
                                              std::uint32_t step);
 
 } // namespace sluice

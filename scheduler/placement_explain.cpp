@@ -20,6 +20,8 @@ std::string whose_word(const placement_problem& problem, const placement_problem
   case placed_by::colocation:
     return "with its colocation group '" + step.colocation + "'";
   case placed_by::only_kernel:
+    if (problem.devices.size() == 1)
+      return "the only device";
     return "the only device that has a kernel" +
            (step.scope.empty() || decision.scope_broken ? "" : " within its scope '" + step.scope + "'");
   case placed_by::cost:
@@ -42,7 +44,7 @@ std::string in_words(const placement_problem& problem, const placement_decision:
 
 } // namespace
 
-std::string explain(const placement_problem& problem, const placement& made, std::uint32_t step) {
+std::string explain(const placement_problem& problem, const made_placement& made, std::uint32_t step) {
   const auto& s = problem.steps[step];
   const auto& decision = made.decisions[step];
   auto text =

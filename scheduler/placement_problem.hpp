@@ -22,6 +22,9 @@ struct placement_problem {
     std::string name;   ///< a full one: "sim:0"
     unsigned lanes = 1; ///< steps that it executes at once: workers, streams
     std::size_t budget = std::numeric_limits<std::size_t>::max(); ///< bytes
+    /// Whether whatever is made there, or arrives, stays to the end of the run, scratch spaces too: so where
+    /// a frame leases the sum of all and frees nothing sooner.
+    bool keeps_values = false;
   };
 
   /// One way between two devices. A transfer takes latency_ns + bytes / bytes_per_ns on one of its engines.

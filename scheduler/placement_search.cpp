@@ -194,8 +194,11 @@ std::size_t placement_search::any_size(std::size_t least) {
 }
 
 bool placement_search::move_cluster(placement_candidate& c) {
-  const auto first = any_movable();
-  move_around(c, first, other_device(c, first), any_size(2));
+  auto first = any_movable();
+  for (auto tries = random(6); tries > 0 && !on_border(c, first); --tries)
+    first = any_movable();
+  // An island as a whole, or a part.
+  move_around(c, first, other_device(c, first), random(3) == 0 ? movable_.size() : any_size(2));
   return true;
 }
 

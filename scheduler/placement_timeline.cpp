@@ -230,7 +230,7 @@ void placement_timeline::transfer(std::uint32_t value, std::uint32_t from, std::
 }
 
 void placement_timeline::let_go(std::uint32_t value, std::uint32_t device) {
-  if (problem_.values[value].fed_on != device)
+  if (problem_.values[value].fed_on != device && !problem_.devices[device].keeps_values)
     hold(device, last_use_[std::size_t{value} * devices_ + device],
          -static_cast<double>(problem_.values[value].bytes));
 }
@@ -279,7 +279,8 @@ void placement_timeline::run(std::uint32_t s, std::uint32_t d) {
   lane_gaps_[lane].take(start, step.time_ns[d], work_);
   score_.finish_ns = std::max(score_.finish_ns, finish);
   hold(d, start, made_bytes_[s]);
-  hold(d, finish, -static_cast<double>(step.scratch_bytes));
+  if (!problem_.devices[d].keeps_values)
+    hold(d, finish, -static_cast<double>(step.scratch_bytes));
   if (record_)
     record_->firings[s] = {start, finish, lane - lane_begin_[d]};
   for (const auto v : inputs(s))

@@ -51,7 +51,8 @@ private:
       throw error{errc::invalid_argument, "placement: 'cpu:0', the host, is not among the devices"};
     made_.host = static_cast<std::uint32_t>(host - devices_.begin());
     for (const auto& d : devices_) {
-      problem().devices.push_back({.name = d.name, .lanes = d.lanes, .budget = d.budget});
+      problem().devices.push_back(
+          {.name = d.name, .lanes = d.lanes, .budget = d.budget, .keeps_values = d.keeps_values});
       is_cpu_.push_back(device_name::parse(d.name).kind == "cpu");
     }
     for (std::uint32_t from = 0; from < devices_.size(); ++from)
@@ -216,7 +217,7 @@ placed_plan place_plan(const plan& p, std::span<const described_device> devices,
   auto answer = place(placed.described.problem, {.strict = strict, .effort = by.effort});
   if (const auto* lack = std::get_if<placement_shortage>(&answer))
     throw error{errc::out_of_memory, lack->message(placed.described.problem)};
-  placed.made = std::get<placement>(std::move(answer));
+  placed.made = std::get<made_placement>(std::move(answer));
   placed.device_of = devices_by_node(p, placed.described, placed.made.places);
   return placed;
 }

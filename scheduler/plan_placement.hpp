@@ -47,7 +47,7 @@ struct placing {
 /// Where the nodes of a plan go, and why.
 struct placed_plan {
   plan_problem described;
-  placement made;
+  made_placement made;
   /// By node of the graph: a position in the devices that were given. Of a node that the plan leaves out,
   /// the host.
   std::vector<std::uint32_t> device_of;

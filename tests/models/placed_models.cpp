@@ -19,7 +19,7 @@ using std::chrono::nanoseconds;
 /// Carries a placement out on simulated devices that share a clock.
 class simulation {
 public:
-  simulation(const placement_problem& problem, const placement& made) : problem_(problem), made_(made) {
+  simulation(const placement_problem& problem, const made_placement& made) : problem_(problem), made_(made) {
     for (const auto& d : problem.devices) {
       auto options = accelerator();
       options.rate = 1; // the problem's times are the device's own
@@ -102,7 +102,7 @@ private:
   }
 
   const placement_problem& problem_;
-  const placement& made_;
+  const made_placement& made_;
   const std::shared_ptr<sim_clock> clock_ = sim_clock::make();
   std::vector<std::unique_ptr<sim_device>> devices_;
   std::map<std::pair<std::uint32_t, std::string>, std::unique_ptr<device_stream>> streams_;
@@ -160,10 +160,10 @@ std::size_t need_of(const plan& p) {
   for (auto& s : everything.steps)
     if (s.time_ns[1] != placement_problem::no_kernel)
       s.scope = "sim:0";
-  return std::get<placement>(place(everything, {.effort = 0})).schedule.peak_bytes[1];
+  return std::get<made_placement>(place(everything, {.effort = 0})).schedule.peak_bytes[1];
 }
 
-double simulated_finish(const placement_problem& problem, const placement& made) {
+double simulated_finish(const placement_problem& problem, const made_placement& made) {
   return simulation{problem, made}.finish();
 }
 

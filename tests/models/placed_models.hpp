@@ -33,6 +33,6 @@ struct placed_model {
 
 /// When everything is done if the placement is carried out by simulated devices in virtual time: the CPU is
 /// one, too, of rate 1. Each does its steps in the placement's order, as soon as their inputs are there.
-[[nodiscard]] double simulated_finish(const placement_problem& problem, const placement& made);
+[[nodiscard]] double simulated_finish(const placement_problem& problem, const made_placement& made);
 
 } // namespace sluice::test

@@ -1,10 +1,12 @@
 #include "files.hpp"
 #include "placed_models.hpp"
 
+#include <tests/scheduler/placement_reference.hpp>
 #include <tests/scheduler/placement_replay.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <limits>
 #include <numeric>
 
 // Real models on a CPU and an accelerator with too little memory.
@@ -37,8 +39,17 @@ void check_with_budget(const placed_model& m, const plan& p, std::size_t need, s
   BOOST_TEST(simulated >= estimated / 1.15);
 }
 
+/// With room for everything, the list scheduler HEFT is the measure.
+void check_without_budget(const placed_model& m, const plan& p) {
+  const auto placed = place_plan(p, cpu_and_accelerator(std::numeric_limits<std::size_t>::max()));
+  const auto ratio = placed.made.schedule.finish_ns / heft_finish(placed.described.problem);
+  BOOST_TEST_MESSAGE(m.file << ", no budget: finish " << ratio << " of HEFT's");
+  BOOST_TEST(ratio <= 1.05);
+}
+
 void check_model(const placed_model& m) {
   const auto p = plan_of(m);
+  check_without_budget(m, *p);
   const auto need = need_of(*p);
   for (const std::size_t part : {2, 4})
     check_with_budget(m, *p, need, part);

@@ -27,7 +27,7 @@ struct event {
 
 class machine {
 public:
-  machine(const placement_problem& problem, const placement& made)
+  machine(const placement_problem& problem, const made_placement& made)
     : problem_(problem), made_(made), running_(problem.devices.size()), busy_(problem.links.size()),
       held_(problem.devices.size()) {
     result_.peak_bytes.resize(problem.devices.size());
@@ -166,7 +166,7 @@ private:
   }
 
   const placement_problem& problem_;
-  const placement& made_;
+  const made_placement& made_;
   replayed result_;
   std::set<on_device> there_;
   std::set<on_device> sent_;
@@ -178,7 +178,7 @@ private:
 
 } // namespace
 
-replayed replay(const placement_problem& problem, const placement& made) {
+replayed replay(const placement_problem& problem, const made_placement& made) {
   return machine{problem, made}.run();
 }
 

@@ -19,6 +19,6 @@ struct replayed {
 /// starts when it says so, takes times, sizes and limits from the problem, and notes every step that starts
 /// before its inputs are on its device, every device or link that does more at once than it can, every step
 /// or transfer that takes another time than it must or is made twice or not at all, every byte over a budget.
-[[nodiscard]] replayed replay(const placement_problem& problem, const placement& made);
+[[nodiscard]] replayed replay(const placement_problem& problem, const made_placement& made);
 
 } // namespace sluice::test

@@ -15,11 +15,11 @@ using namespace sluice::test;
 namespace {
 
 /// Places and checks by replay that the schedule can be carried out and is what it says.
-placement placed(const placement_problem& p, const placement_options& options = {}) {
+made_placement placed(const placement_problem& p, const placement_options& options = {}) {
   auto answer = place(p, options);
   if (const auto* lack = std::get_if<placement_shortage>(&answer))
     BOOST_FAIL(lack->message(p));
-  auto made = std::get<placement>(std::move(answer));
+  auto made = std::get<made_placement>(std::move(answer));
   const auto carried_out = replay(p, made);
   BOOST_TEST(carried_out.faults == std::vector<std::string>{}, boost::test_tools::per_element());
   BOOST_TEST(carried_out.finish_ns == made.schedule.finish_ns);
@@ -28,7 +28,7 @@ placement placed(const placement_problem& p, const placement_options& options = 
   return made;
 }
 
-std::size_t bytes_over_links(const placement& made) {
+std::size_t bytes_over_links(const made_placement& made) {
   return std::accumulate(made.schedule.link_bytes.begin(), made.schedule.link_bytes.end(), std::size_t{0});
 }
 
@@ -177,6 +177,22 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_on_the_faster_device_goes_to_the_other) {
   BOOST_TEST(made.schedule.peak_bytes[1] <= 2500U);
 }
 
+BOOST_AUTO_TEST_CASE(a_device_that_keeps_its_values_holds_their_sum) {
+  auto p = two_devices();
+  auto v = add_feed(p, 100);
+  for (auto i = 0; i < 4; ++i)
+    v = add_step(p, "s" + std::to_string(i), {100'000, 100}, {v}, 1000);
+  p.values[v].result_on = 0;
+  p.devices[1].budget = 2200;
+  BOOST_TEST(placed(p).places == (std::vector<std::uint32_t>{1, 1, 1, 1}));
+  p.devices[1].keeps_values = true;
+  const auto answer = place(p);
+  BOOST_REQUIRE(std::holds_alternative<made_placement>(answer));
+  const auto& made = std::get<made_placement>(answer);
+  BOOST_TEST(std::count(made.places.begin(), made.places.end(), 1U) == 2);
+  BOOST_TEST(made.schedule.peak_bytes[1] <= 2200U);
+}
+
 BOOST_AUTO_TEST_CASE(when_nothing_fits_the_answer_says_which_device_lacks_how_much_for_what) {
   auto p = two_devices();
   p.constants.push_back({"embedding", 5000});
@@ -255,7 +271,7 @@ BOOST_AUTO_TEST_CASE(of_a_small_graph_no_placement_that_finishes_as_early_moves_
         for (auto s = 0U; s < steps; ++s)
           p.steps[s].scope = p.devices[places >> s & 1U].name;
         const auto other = place(p, {.effort = 100'000});
-        if (const auto* fits = std::get_if<placement>(&other);
+        if (const auto* fits = std::get_if<made_placement>(&other);
             fits && fits->schedule.finish_ns <= made.schedule.finish_ns)
           least = std::min(least, bytes_over_links(*fits));
       }

@@ -97,8 +97,9 @@ void print_memory(const model_plan& p) {
   table_writer t{{"device", "steps at once", ">arena", ">least possible", ">in place", ">ms"}};
   for (const auto& d : p.devices)
     for (const auto& a : d.arenas)
-      t.row({d.device.name, a.order, bytes(a.layout.bytes), bytes(a.layout.least_bytes),
-             std::to_string(a.in_place), a.ns > 0 ? ms(a.ns) : ""});
+      if (a.layout.bytes > 0)
+        t.row({d.device.name, a.order, bytes(a.layout.bytes), bytes(a.layout.least_bytes),
+               std::to_string(a.in_place), a.ns > 0 ? ms(a.ns) : ""});
   std::cout << "\nmemory of one run besides weights, feeds and results, by the order that is allowed:\n";
   t.print(std::cout);
 }

@@ -221,7 +221,7 @@ std::optional<double> finish_on_host(const plan_problem& described) {
       if (d != described.host)
         s.time_ns[d] = placement_problem::no_kernel;
   const auto answer = place(alone, {.effort = 0});
-  const auto* made = std::get_if<placement>(&answer);
+  const auto* made = std::get_if<made_placement>(&answer);
   return made ? std::optional{made->schedule.finish_ns} : std::nullopt;
 }
 
