@@ -98,9 +98,9 @@ void session_devices::open(frame& f, const plan& p, std::vector<memory_lease> le
     if (!account || !account->reusable()) {
       auto& from = m.shared.accelerator ? m.shared.accelerator->leased_memory() : memory::heap();
       account = nullptr;
-      account = new frame_memory{m.ledger->name(), from};
+      account = new frame_memory{m.ledger->name(), nullptr, from};
     }
-    account->open(std::move(leases[d]));
+    account->open({}, std::move(leases[d]));
     f.accounts[d] = account;
   }
 }
