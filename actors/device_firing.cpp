@@ -110,7 +110,7 @@ void enqueue_kernel(frame& f, const executable_step& s, std::span<value> inputs,
                                                                  .account = &account,
                                                                  .inputs = {inputs.begin(), inputs.end()},
                                                                  .outputs = std::move(written_to),
-                                                                 .width = services.width,
+                                                                 .width = width_of(f, s, *s.kernel),
                                                                  .random_seed = services.seed + f.number});
   if (const auto bytes = static_cast<std::int64_t>(s.kernel->traits().scratch_bytes))
     piece->scratch = make_on_device(home, account, element_type::uint8, {bytes}).content;
@@ -125,10 +125,18 @@ void enqueue_kernel(frame& f, const executable_step& s, std::span<value> inputs,
   enqueued_piece::follow(std::move(follower), event);
 }
 
+/// A function may have made something else than it declared.
+void check_as_planned(const value& v, const value_type& planned) {
+  const auto& t = v.tensor();
+  if (t.type() != planned.element() || t.shape() != shape_of(planned) || t.layout() != layout::plain)
+    throw error{errc::kernel_failed, "it is to bring " + to_string(planned) + ", and got " + describe(v)};
+}
+
 void bring_to_accelerator(frame& f, const executable_step& s, const value& from, value& output) {
   const auto& planned = *s.planned;
   const auto& devices = *f.runtime.services().devices;
   auto& home = *devices.at(planned.device).accelerator;
+  check_as_planned(from, planned.output_types[0]);
   const auto& t = from.tensor();
   const auto made = make_on_device(home, *f.accounts[planned.device], t.type(), t.shape());
   output = made.content;

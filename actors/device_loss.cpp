@@ -53,7 +53,7 @@ bool session_core::may_run_again(const run_state& r) const {
   const auto has_state = [](const executable_step& s) {
     return s.what == executable_step::kind::stateful_function;
   };
-  return p.source->devices.size() > 1 && r.external.empty() &&
+  return p.source->devices.size() > 1 && r.external.empty() && !r.when_opened &&
          std::none_of(p.steps.begin(), p.steps.end(), has_state);
 }
 

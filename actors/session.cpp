@@ -67,7 +67,11 @@ std::size_t session::memory_peak() const noexcept {
   return core_->ledger().peak();
 }
 std::string session::memory_report() const {
-  return core_->ledger().report();
+  auto text = core_->ledger().report();
+  const auto& devices = core_->devices();
+  for (std::uint32_t d = 1; d < devices.count(); ++d)
+    text += '\n' + devices.ledger(d)->report();
+  return text;
 }
 std::uint64_t session::memory_needed(feeds inputs) const {
   return core_->memory_needed(std::move(inputs));

@@ -44,7 +44,8 @@ public:
   [[nodiscard]] thread_settings threads() const noexcept;
   /// Frames that may be in flight at once.
   [[nodiscard]] std::uint32_t window() const noexcept;
-  /// What the session's part of the memory ledger says: bytes in use by purpose, peak, budget.
+  /// What the session's part of the memory ledger says: bytes in use on the host, their peak, and in the
+  /// report bytes by purpose and budget, a line a device.
   [[nodiscard]] std::size_t memory_in_use() const noexcept;
   [[nodiscard]] std::size_t memory_peak() const noexcept;
   [[nodiscard]] std::string memory_report() const;

@@ -45,13 +45,6 @@ private:
 /// Below this cost other threads do not join a firing: reaching them takes longer than they save.
 constexpr float wide_from_ns = 50'000;
 
-/// How many threads may join a firing. Width changes no bits where the kernel says so; elsewhere it is fixed.
-unsigned width_of(const frame& f, const executable_step& s, const prepared_kernel& kernel) {
-  const auto full = f.runtime.services().width;
-  const auto small = s.cell->cost_ns.load(std::memory_order_relaxed) < wide_from_ns;
-  return small && kernel.traits().width_invariant ? 1 : full;
-}
-
 using places = boost::container::small_vector<kernel_context::output_place, 2>;
 
 /// Where the outputs of a step stand in the frame's arena.
@@ -124,6 +117,16 @@ completion call(const frame& f, const executable_step& s, std::span<value> input
 }
 
 } // namespace
+
+unsigned width_of(const frame& f, const executable_step& s, const prepared_kernel& kernel) {
+  const auto full = f.runtime.services().width;
+  // Where another device computes, a firing's time is not that of the kernel.
+  const auto here = s.what == executable_step::kind::kernel;
+  const auto ns = here ? s.cell->cost_ns.load(std::memory_order_relaxed)
+                       : static_cast<float>(s.planned->estimated_ns.value_or(wide_from_ns));
+  const auto small = ns < wide_from_ns;
+  return small && kernel.traits().width_invariant ? 1 : full;
+}
 
 completion execute_step(frame& f, const executable_step& s, std::span<value> inputs, std::span<value> outputs,
                         worker& here) {

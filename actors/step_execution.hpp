@@ -17,6 +17,10 @@ completion execute_step(frame& f, const executable_step& s, std::span<value> inp
 completion compute(frame& f, const executable_step& s, std::span<value> inputs, std::span<value> outputs,
                    worker& here, memory& from);
 
+/// How many threads may join a firing of `kernel`. Width changes no bits where the kernel says so; elsewhere
+/// it is fixed.
+[[nodiscard]] unsigned width_of(const frame& f, const executable_step& s, const prepared_kernel& kernel);
+
 /// Throws if what a function made is not of the declared types.
 void check_types(const frame& f, const executable_step& s, std::span<const value> outputs);
 
