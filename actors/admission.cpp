@@ -1,5 +1,10 @@
 #include <sluice/actors/admission.hpp>
 
+#include <sluice/actors/executable.hpp>
+
+#include <algorithm>
+#include <iterator>
+
 namespace sluice {
 
 admission::admission(std::uint32_t window, std::size_t queue_limit)
@@ -25,6 +30,17 @@ std::uint32_t admission::take_slot() {
   const auto slot = free_.back();
   free_.pop_back();
   return slot;
+}
+
+std::vector<intrusive_ptr<run_state>> admission::take_users_of(std::uint32_t d) {
+  std::vector<intrusive_ptr<run_state>> taken;
+  std::copy_if(queue_.begin(), queue_.end(), std::back_inserter(taken), [&](const auto& r) {
+    const auto& p = *r->plan->source;
+    return !p.devices.empty() && p.uses(d);
+  });
+  for (const auto& r : taken)
+    static_cast<void>(remove(*r));
+  return taken;
 }
 
 std::vector<intrusive_ptr<run_state>> admission::take_all() {

@@ -33,6 +33,8 @@ public:
   [[nodiscard]] std::uint32_t take_slot();
   void give_slot(std::uint32_t slot) { free_.push_back(slot); }
 
+  /// Those that wait with a plan that uses device `d`, taken out.
+  [[nodiscard]] std::vector<intrusive_ptr<run_state>> take_users_of(std::uint32_t d);
   /// All that wait, taken out.
   [[nodiscard]] std::vector<intrusive_ptr<run_state>> take_all();
 

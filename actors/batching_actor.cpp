@@ -193,7 +193,6 @@ private:
       return kept;
     run.forget_plans_but(run.schedule().search().items());
     auto made = core.make_part_plan(run.request_for(items), *run.result_names());
-    made->note_frame_bytes(run.need_of(items));
     run.keep_plan(items, made);
     return made;
   }

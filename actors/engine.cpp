@@ -13,7 +13,6 @@
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/logger.hpp>
-#include <caf/send.hpp>
 
 #include <algorithm>
 #include <mutex>
@@ -62,10 +61,11 @@ struct engine::state {
   std::shared_ptr<const operator_library> operators;
   std::shared_ptr<executor> threads;
   std::shared_ptr<executor> blocking;
-  std::shared_ptr<memory_ledger> cpu;
+  std::vector<engine_device> devices; // the host first
+  std::shared_ptr<block_pool> blocks; // of the host
   std::unique_ptr<own_system> own;
   caf::actor_system* system = nullptr;
-  caf::actor device;
+  std::vector<std::unique_ptr<device_watch>> watches;
   std::mutex mutex;
   std::vector<std::weak_ptr<session_core>> sessions; // guarded by mutex
 
@@ -79,7 +79,28 @@ struct engine::state {
       blocking = threads;
     else
       blocking = std::make_shared<blocking_threads>();
-    cpu = memory_ledger::make("cpu:0", budget_of("cpu:0", options.memory_budget));
+    devices = make_devices(options, threads);
+    blocks = std::make_shared<block_pool>(devices[0].ledger);
+  }
+
+  void watch_devices() {
+    const logger_borrowed logger{*system};
+    for (const auto& d : devices)
+      watches.push_back(std::make_unique<device_watch>(*system, d.ledger, d.accelerator.get()));
+  }
+
+  std::vector<caf::actor> device_actors() const {
+    std::vector<caf::actor> all;
+    for (const auto& w : watches)
+      all.push_back(w->actor());
+    return all;
+  }
+
+  const engine_device& find(std::string_view name) const {
+    for (const auto& d : devices)
+      if (d.name == name)
+        return d;
+    throw error{errc::invalid_argument, "there is no device '" + std::string{name} + '\''};
   }
 
   /// The pool that a session's options ask for.
@@ -101,8 +122,7 @@ struct engine::state {
 engine::engine(engine_options options) : state_(std::make_unique<state>(std::move(options))) {
   state_->own = std::make_unique<own_system>(state_->threads);
   state_->system = &*state_->own->system;
-  const logger_borrowed logger{*state_->system};
-  state_->device = spawn_device_actor(*state_->system, state_->cpu);
+  state_->watch_devices();
 }
 
 engine::engine(caf::actor_system& system, engine_options options)
@@ -111,8 +131,7 @@ engine::engine(caf::actor_system& system, engine_options options)
     throw error{errc::invalid_argument, "the actor system does not know Sluice's message types: call "
                                         "sluice::configure(config) before it is made"};
   state_->system = &system;
-  const logger_borrowed logger{system};
-  state_->device = spawn_device_actor(system, state_->cpu);
+  state_->watch_devices();
 }
 
 engine::~engine() {
@@ -126,8 +145,7 @@ engine::~engine() {
   for (const auto& core : left)
     core->close(drain_at_end);
   left.clear();
-  caf::anon_send_exit(state_->device, caf::exit_reason::user_shutdown);
-  state_->device = nullptr;
+  state_->watches.clear();
 }
 
 session engine::load(std::shared_ptr<const graph> model, session_options options) {
@@ -140,7 +158,9 @@ session engine::load(std::shared_ptr<const graph> model, session_options options
   setup.model = std::move(model);
   setup.operators = state_->operators;
   setup.blocking = state_->blocking;
-  setup.device = state_->cpu;
+  setup.device = state_->devices[0].ledger;
+  setup.blocks = state_->blocks;
+  setup.devices = state_->devices;
   const auto budget = cpu_budget();
   setup.intra_op =
       options.intra_op_parallelism_threads ? std::min(options.intra_op_parallelism_threads, budget) : budget;
@@ -148,7 +168,7 @@ session engine::load(std::shared_ptr<const graph> model, session_options options
   setup.options = std::move(options);
   const auto core = std::make_shared<session_core>(std::move(setup), *state_->system);
   const logger_borrowed logger{*state_->system};
-  core->start();
+  core->start(state_->device_actors());
   const std::lock_guard lock{state_->mutex};
   std::erase_if(state_->sessions, [](const auto& s) { return s.expired(); });
   state_->sessions.push_back(core);
@@ -174,19 +194,18 @@ unsigned engine::cpu_budget() const noexcept {
 }
 
 std::string engine::memory_report() const {
-  return state_->cpu->report();
+  std::string text;
+  for (const auto& d : state_->devices)
+    text += (text.empty() ? "" : "\n") + d.ledger->report();
+  return text;
 }
 
 std::size_t engine::memory_in_use(std::string_view device) const {
-  if (device != "cpu:0")
-    throw error{errc::invalid_argument, "there is no device '" + std::string{device} + '\''};
-  return state_->cpu->in_use();
+  return state_->find(device).ledger->in_use();
 }
 
 std::size_t engine::memory_peak(std::string_view device) const {
-  if (device != "cpu:0")
-    throw error{errc::invalid_argument, "there is no device '" + std::string{device} + '\''};
-  return state_->cpu->peak();
+  return state_->find(device).ledger->peak();
 }
 
 caf::actor_system& engine::system() const noexcept {

@@ -2,6 +2,7 @@
 
 #include <sluice/actors/options.hpp>
 #include <sluice/actors/session.hpp>
+#include <sluice/devices/device_list.hpp>
 #include <sluice/graph/graph_builder.hpp>
 
 #include <caf/fwd.hpp>
@@ -16,6 +17,7 @@
 
 namespace sluice {
 
+class device;
 class executor;
 class operator_library;
 
@@ -24,8 +26,13 @@ struct engine_options {
   /// Threads that may compute or spin at once in this process, whatever the number of engines; 0: leave it as
   /// it is (at first, as many as the process may use CPUs). It can be changed at any time.
   unsigned cpu_budget = 0;
-  /// Bytes that may be in use on a device ("cpu:0"); unlimited where not said.
+  /// Bytes that may be in use on a device ("cpu:0"); where not said, as many as it has.
   std::map<std::string, std::size_t> memory_budget{};
+  /// Devices besides the host's "cpu:0": further CPU devices ("cpu:1"; options memory, threads) and simulated
+  /// accelerators ("sim:0"; options as in sim_options.hpp).
+  device_list devices{};
+  /// Accelerators that somebody made; they come after those.
+  std::vector<std::shared_ptr<device>> accelerators{};
   /// The operators that graphs may use; null: all that Sluice has.
   std::shared_ptr<const operator_library> operators{};
   /// For tests: runs everything instead of the process's threads.

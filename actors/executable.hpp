@@ -29,7 +29,10 @@ struct alignas(64) executable_step {
     pure_function,
     stateful_function,
     blocking_function,
-    control_flow
+    control_flow,
+    on_accelerator, ///< its firing only enqueues work
+    on_other_cpu,   ///< a kernel or pure function on the threads of another CPU device
+    transfer
   };
 
   node_cell* cell = nullptr;
@@ -39,13 +42,14 @@ struct alignas(64) executable_step {
   const plan_step* planned = nullptr; ///< the rest: constants, types
   std::uint32_t state_offset = 0;     ///< of the node's firing_state in a slot
   std::uint32_t index = 0;            ///< in the plan's topological order
-  std::uint32_t dynamic_inputs = 0;
+  std::uint32_t arrivals = 0;         ///< of values and of the ends of steps that it waits for
   std::uint32_t route_count = 0;
   std::uint16_t inputs = 0;
   std::uint16_t outputs = 0;
   kind what = kind::kernel;
-  bool has_constants = false;
-  bool simple = false; ///< a pure function with one output and no constants
+  bool has_constants : 1 = false;
+  bool is_waited_for : 1 = false; ///< by steps that read nothing of it
+  bool simple = false;            ///< a pure function with one output, no constants, and nobody waits for it
   /// It is simple, and by its cost, as seen last, not worth offering to other threads.
   mutable std::atomic<bool> quick = false;
 };
@@ -56,12 +60,21 @@ struct executable_plan {
   /// and then as frames are opened. To be asked once for each frame.
   [[nodiscard]] bool expects_forks() const noexcept;
 
-  /// Bytes that a frame has needed at most; until one has run, what is inferred from the shapes.
+  /// Bytes that a frame needs: its arena, and what frames have needed at most beside it; until one has run,
+  /// what is inferred from the shapes.
   [[nodiscard]] std::size_t frame_bytes() const noexcept {
     const auto known = high_water_.load(std::memory_order_relaxed);
-    return known == no_frame_yet ? source->bytes : known;
+    return source->arena_bytes + (known == no_frame_yet ? source->loose_bytes : known);
   }
-  void note_frame_bytes(std::size_t peak) const noexcept;
+  void note_loose_bytes(std::size_t peak) const noexcept;
+
+  /// The step of a cell of the runtime, whose graph has `nodes` nodes; plan::no_step if the plan leaves it
+  /// out.
+  [[nodiscard]] std::uint32_t step_of(std::uint32_t cell, std::size_t nodes) const noexcept {
+    if (cell < nodes)
+      return source->step_of[cell];
+    return cell - nodes < step_of_transfer.size() ? step_of_transfer[cell - nodes] : plan::no_step;
+  }
   /// True until a frame was opened, about.
   [[nodiscard]] bool fresh() const noexcept { return frames_.load(std::memory_order_relaxed) == 0; }
 
@@ -70,7 +83,8 @@ struct executable_plan {
   std::vector<std::vector<std::shared_ptr<const executable_plan>>> bodies; ///< by step; of control flow
   std::vector<executable_route> routes;                                    ///< of all steps
   std::vector<std::vector<executable_route>> feed_routes;                  ///< by fed edge
-  std::vector<node_cell*> absent_stateful;                      ///< nodes with state that the plan leaves out
+  std::vector<std::uint32_t> step_of_transfer; ///< by transfer of the runtime, as plan::step_of by node
+  std::vector<node_cell*> absent_stateful;     ///< nodes with state that the plan leaves out
   std::shared_ptr<const std::vector<std::string>> result_names; ///< as they were asked for
 
 private:

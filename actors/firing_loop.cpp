@@ -96,14 +96,20 @@ template <class Ready>
 [[gnu::always_inline]] inline void node_actor::arrive(frame& f, const executable_step& s, std::uint32_t place,
                                                       value v, Ready& ready) {
   f.put(place, std::move(v));
-  if (s.dynamic_inputs > 1) {
+  count_arrival(f, s, ready);
+}
+
+template <class Ready>
+[[gnu::always_inline]] inline void node_actor::count_arrival(frame& f, const executable_step& s,
+                                                             Ready& ready) {
+  if (s.arrivals > 1) {
     auto& arrived = f.state(s.state_offset).arrived;
     auto count = arrived.load(std::memory_order_relaxed) + 1;
     if (!f.shared)
       arrived.store(count, std::memory_order_relaxed);
     else // Releases the input just stored, and acquires all others for whoever completes the count.
       count = arrived.fetch_add(1, std::memory_order_acq_rel) + 1;
-    if (count != s.dynamic_inputs)
+    if (count != s.arrivals)
       return;
     // The next arrival here is in another frame of this slot, ordered after this one by its quiescence.
     arrived.store(0, std::memory_order_relaxed);
@@ -146,6 +152,11 @@ template <class Ready>
   if (s.what == executable_step::kind::stateful_function)
     pass_turn_on(s, loop.here());
   deliver(f, {s.routes, s.route_count}, outputs, loop);
+  if (s.is_waited_for) {
+    const auto ready = [&loop](const executable_step& next) { loop.ready(next); };
+    for (const auto next : s.planned->then)
+      count_arrival(f, f.plan->steps[next], ready);
+  }
 }
 
 [[gnu::always_inline]] inline void node_actor::fire_into(frame& f, const executable_step& s,

@@ -25,22 +25,39 @@ void frame::block_deleter::operator()(std::byte* p) const noexcept {
   ::operator delete[](p, std::align_val_t{memory::alignment});
 }
 
-frame::frame(graph_runtime& rt, std::uint32_t s)
-  : runtime(rt), slot(s), block(static_cast<std::byte*>(::operator new[](
-                              std::max(rt.slot_bytes(), 1u), std::align_val_t{memory::alignment}))) {
-  for (auto& cell : rt.cells()) {
-    const auto inputs = static_cast<std::uint32_t>(cell.node->inputs.size());
-    auto* made = new (block.get() + cell.state_offset) firing_state{*this, cell, inputs};
-    std::uninitialized_default_construct_n(made->inputs(), inputs);
-  }
+frame::frame(graph_runtime& rt, std::uint32_t s) : runtime(rt), slot(s) {
+  make_states();
 }
 
 frame::~frame() {
-  for (auto& cell : runtime.cells()) {
+  destroy_states();
+}
+
+template <class F>
+void frame::for_each_cell(F f) {
+  for (auto& cell : runtime.cells())
+    f(cell);
+  for (std::size_t i = 0; i < transfers; ++i)
+    f(runtime.transfers()[i].cell);
+}
+
+void frame::make_states() {
+  block.reset(static_cast<std::byte*>(
+      ::operator new[](std::max(runtime.slot_bytes(), 1u), std::align_val_t{memory::alignment})));
+  transfers = runtime.transfers().size();
+  for_each_cell([this](node_cell& cell) {
+    const auto inputs = static_cast<std::uint32_t>(cell.node->inputs.size());
+    auto* made = new (block.get() + cell.state_offset) firing_state{*this, cell, inputs};
+    std::uninitialized_default_construct_n(made->inputs(), inputs);
+  });
+}
+
+void frame::destroy_states() {
+  for_each_cell([this](node_cell& cell) {
     auto& s = state(cell.state_offset);
     std::destroy_n(s.inputs(), s.input_count);
     s.~firing_state();
-  }
+  });
 }
 
 void frame::open(std::shared_ptr<const executable_plan> p, std::vector<value> given, frame* parent,
@@ -67,9 +84,14 @@ void frame::open(std::shared_ptr<const executable_plan> p, std::vector<value> gi
 }
 
 void frame::bind_constants() {
-  for (auto& cell : runtime.cells()) {
-    auto& s = state(cell.state_offset);
-    std::for_each_n(s.inputs(), s.input_count, [](value& v) { v.reset(); });
+  if (transfers < plan->step_of_transfer.size()) {
+    destroy_states();
+    make_states();
+  } else {
+    for_each_cell([this](node_cell& cell) {
+      auto& s = state(cell.state_offset);
+      std::for_each_n(s.inputs(), s.input_count, [](value& v) { v.reset(); });
+    });
   }
   for (const auto& step : plan->steps)
     for (const auto& c : step.planned->constants)
@@ -133,7 +155,11 @@ bool frame::skips(const executable_step& s, std::span<const value> inputs) const
 }
 
 const executable_step& frame::step_of(const node_cell& cell) const noexcept {
-  return plan->steps[plan->source->step_of[cell.index]];
+  return plan->steps[plan->step_of(cell.index, runtime.cells().size())];
+}
+
+bool frame::has_state_of(const node_cell& cell) const noexcept {
+  return cell.index < runtime.cells().size() + transfers;
 }
 
 } // namespace sluice

@@ -109,6 +109,8 @@ struct frame final : job {
   }
   /// Fills an input, which is empty until then.
   void put(std::uint32_t place, value v) noexcept { new (block.get() + place) value{std::move(v)}; }
+  /// False for a transfer that the runtime has got since the frame ran last.
+  [[nodiscard]] bool has_state_of(const node_cell& cell) const noexcept;
   /// The step of `cell` in the frame's plan.
   [[nodiscard]] const executable_step& step_of(const node_cell& cell) const noexcept;
 
@@ -117,7 +119,9 @@ struct frame final : job {
   frame* root = this;     ///< the frame of the session that this one, of a body, belongs to
   frame* owner = nullptr; ///< the frame of the node that runs this one; null in the root
   frame_listener* listener = nullptr;
-  intrusive_ptr<frame_memory> memory;  ///< of the root
+  intrusive_ptr<frame_memory> memory; ///< of the root
+  /// Of the root, by device: where its values there lie. Empty in a plan without places.
+  std::vector<intrusive_ptr<frame_memory>> accounts;
   std::uint64_t number = 0;            ///< of the root
   std::uint64_t opened_after_kill = 0; ///< how many nodes had been killed when it was opened
   tracer* trace = nullptr;             ///< of the root; null: not tracing
@@ -144,9 +148,14 @@ private:
     void operator()(std::byte* p) const noexcept;
   };
 
+  template <class F>
+  void for_each_cell(F f); // that has a state
+  void make_states();
+  void destroy_states();
   void bind_constants();
 
   std::unique_ptr<std::byte[], block_deleter> block; // the firing states of all nodes
+  std::size_t transfers = 0;                         // of the runtime, how many have a state
   const executable_plan* bound = nullptr;            // whose constants stand in the states
 };
 

@@ -28,6 +28,16 @@ executable_step::kind kind_of(const graph::node& n) {
   return kind::kernel;
 }
 
+/// How a step of a plan is executed.
+executable_step::kind kind_of(const plan& p, const plan_step& planned, const graph::node& n) {
+  if (planned.node == no_node)
+    return executable_step::kind::transfer;
+  if (planned.device == 0)
+    return kind_of(n);
+  return p.memory_of(planned.device) == 0 ? executable_step::kind::on_other_cpu
+                                          : executable_step::kind::on_accelerator;
+}
+
 /// False if a kernel would have to guess the types of what it makes: inference at firing tells.
 bool types_known(const plan_step& planned) {
   return std::all_of(planned.output_types.begin(), planned.output_types.end(), [](const value_type& t) {
@@ -98,29 +108,41 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
   for (const auto& planned : compiled.steps)
     for (const auto& r : planned.routes)
       route_count += r.size();
-  made->routes.reserve(route_count);                     // spans point into it
-  for (std::uint32_t i = 0; i < made->steps.size(); ++i) // routes lead to later steps
-    made->steps[i].state_offset = cells_[compiled.steps[i].node].state_offset;
+  made->routes.reserve(route_count); // spans point into it
+  made->step_of_transfer.assign(transfers_.size(), plan::no_step);
+  for (std::uint32_t i = 0; i < made->steps.size(); ++i) { // routes lead to later steps
+    const auto& planned = compiled.steps[i];
+    auto& cell = planned.node == no_node
+                     ? find_transfer(planned.moves, compiled.devices[planned.device].name)->cell
+                     : cells_[planned.node];
+    made->steps[i].cell = &cell;
+    made->steps[i].state_offset = cell.state_offset;
+    if (planned.node == no_node)
+      made->step_of_transfer[cell.index - cells_.size()] = i;
+  }
   for (std::uint32_t i = 0; i < made->steps.size(); ++i) {
     auto& s = made->steps[i];
     const auto& planned = compiled.steps[i];
-    auto& cell = cells_[planned.node];
-    s.cell = &cell;
+    auto& cell = *s.cell;
     s.kernel = types_known(planned) ? planned.kernel.get() : nullptr;
     s.function = cell.node->function.get();
     s.index = i;
-    s.dynamic_inputs = planned.dynamic_inputs;
+    s.arrivals = planned.dynamic_inputs + planned.waits;
     s.inputs = static_cast<std::uint16_t>(cell.node->inputs.size());
     s.outputs = static_cast<std::uint16_t>(cell.node->outputs.size());
-    s.what = kind_of(*cell.node);
+    s.what = kind_of(compiled, planned, *cell.node);
     s.planned = &planned;
-    if (s.what == executable_step::kind::kernel && !s.kernel && !cell.late)
+    if (cell.node->schema && !s.kernel && !is_control_flow(*cell.node) && !cell.late)
       cell.late = std::make_unique<late_kernels>(); // before any frame runs a plan that needs it
     s.has_constants = !planned.constants.empty();
-    s.simple = s.what == executable_step::kind::pure_function && s.outputs == 1 && !s.has_constants;
+    s.is_waited_for = !planned.then.empty();
+    s.simple = s.what == executable_step::kind::pure_function && s.outputs == 1 && !s.has_constants &&
+               !s.is_waited_for;
     for (std::size_t b = 0; b < planned.bodies.size(); ++b)
       made->bodies[i].push_back(planned.bodies[b] ? cell.bodies[b]->bind(planned.bodies[b]) : nullptr);
-    if (planned.estimated_ns && cell.cost_ns.load(std::memory_order_relaxed) < 0)
+    // On an accelerator a firing takes what enqueueing takes.
+    if (s.what == executable_step::kind::kernel && planned.estimated_ns &&
+        cell.cost_ns.load(std::memory_order_relaxed) < 0)
       cell.cost_ns.store(static_cast<float>(*planned.estimated_ns), std::memory_order_relaxed);
     const auto first = made->routes.size();
     for (std::size_t output = 0; output < planned.routes.size(); ++output)
@@ -136,7 +158,7 @@ std::shared_ptr<const executable_plan> graph_runtime::bind(std::shared_ptr<const
   return made;
 }
 
-void executable_plan::note_frame_bytes(std::size_t peak) const noexcept {
+void executable_plan::note_loose_bytes(std::size_t peak) const noexcept {
   for (auto seen = high_water_.load(std::memory_order_relaxed);
        (seen == no_frame_yet || seen < peak) &&
        !high_water_.compare_exchange_weak(seen, peak, std::memory_order_relaxed);) {
@@ -159,9 +181,39 @@ bool executable_plan::forks() const noexcept {
          });
 }
 
+transfer_node* graph_runtime::find_transfer(edge_index e, std::string_view device) noexcept {
+  const auto at = std::find_if(transfers_.begin(), transfers_.end(),
+                               [&](const transfer_node& t) { return t.moves == e && t.device == device; });
+  return at == transfers_.end() ? nullptr : &*at;
+}
+
+std::vector<node_cell*> graph_runtime::add_transfers(const plan& p) {
+  std::vector<node_cell*> added;
+  for (const auto& step : p.steps) {
+    if (step.node != no_node || find_transfer(step.moves, p.devices[step.device].name))
+      continue;
+    auto& t = transfers_.emplace_back();
+    t.moves = step.moves;
+    t.device = p.devices[step.device].name;
+    t.node.name = graph_->at_edge(t.moves).name + " → " + t.device;
+    t.node.op = "Transfer";
+    t.node.inputs = {t.moves};
+    t.node.outputs = {t.moves};
+    t.cell.node = &t.node;
+    t.cell.index = static_cast<node_index>(cells_.size() + transfers_.size() - 1);
+    t.cell.state_offset = slot_bytes_;
+    slot_bytes_ += static_cast<std::uint32_t>(sizeof(firing_state) + sizeof(value));
+    added.push_back(&t.cell);
+  }
+  return added;
+}
+
 node_cell* graph_runtime::find(std::string_view name) {
   if (const auto i = graph_->find_node(name); i != no_node)
     return &cells_[i];
+  for (auto& t : transfers_)
+    if (t.node.name == name)
+      return &t.cell;
   for (auto at = name.find('/'); at != std::string_view::npos; at = name.find('/', at + 1)) {
     const auto owner = graph_->find_node(name.substr(0, at));
     if (owner == no_node)

@@ -7,8 +7,8 @@ namespace sluice {
 
 namespace {
 
-/// A thread that opens one frame after another leaves other work lying; after so many it sees whether there is
-/// any.
+/// A thread that opens one frame after another leaves other work lying; after so many it sees whether there
+/// is any.
 constexpr int most_in_a_row = 16;
 
 struct deferred_frames {

@@ -57,6 +57,8 @@ private:
   /// An input for a frame; the last one makes the firing ready. Only on a thread that works for the frame.
   template <class Ready>
   static void arrive(frame& f, const executable_step& s, std::uint32_t place, value v, Ready& ready);
+  template <class Ready>
+  static void count_arrival(frame& f, const executable_step& s, Ready& ready);
   /// A value, whose one reference is taken, along all of `routes`.
   template <class Ready>
   static void send_to_all(frame& f, std::span<const executable_route> routes, const value_body* body,

@@ -21,6 +21,8 @@ public:
 
   /// Spawns an actor for each node.
   void start(std::weak_ptr<node_actor::host> h);
+  /// Spawns the actor of a node that a plan has added.
+  [[nodiscard]] caf::actor add(node_cell& cell) { return spawn(cell); }
   [[nodiscard]] std::vector<caf::actor> actors() const;
   /// The actor of a node, also inside bodies ("If_3/inner").
   [[nodiscard]] std::optional<caf::actor> find(std::string_view name) const;

@@ -4,16 +4,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 namespace sluice {
 
+class placement_file;
+
 /// How a node's device scope is meant.
 enum class placement : std::uint8_t {
   soft,   ///< a node whose device has no kernel for it goes elsewhere, and explain() says so
   strict, ///< it is an error
+};
+
+/// What becomes of the frames in flight on a device that is lost.
+enum class device_loss : std::uint8_t {
+  fail,  ///< they fail with errc::device_lost
+  retry, ///< they run again from their feeds without the device, unless they have nodes with state
 };
 
 /// Options of a session.
@@ -29,8 +39,14 @@ struct session_options {
   std::string pool{};
 
   sluice::placement placement = sluice::placement::soft;
+  /// Device scopes by rules; they count more than those in the graph. Null: none.
+  std::shared_ptr<const placement_file> placement_rules{};
+  device_loss on_device_loss = device_loss::fail;
   /// Bytes that the session may use, by device ("cpu:0").
   std::map<std::string, std::size_t> memory_budget{};
+  /// Whether nodes that do not depend on each other may be told to wait for each other where that saves much
+  /// memory and costs little time. explain() says what was decided.
+  bool order_for_memory = true;
 
   std::uint64_t seed =
       0; ///< of random operators that have none of their own: the same seed, the same numbers in each frame
@@ -40,10 +56,11 @@ struct session_options {
       1024; ///< requests that wait; beyond, run_async answers queue_full and run waits in line
 };
 
-/// The bytes that `budgets` allow on `device`; as many as there are, if it is not named. Throws
-/// errc::invalid_argument for a device that there is not.
+/// The bytes that `budgets` allow on `device`; as many as there are, if it is not named.
 [[nodiscard]] std::size_t budget_of(const std::string& device,
                                     const std::map<std::string, std::size_t>& budgets);
+/// Throws errc::invalid_argument if a budget is given for none of `devices`.
+void check_budgets(const std::map<std::string, std::size_t>& budgets, std::span<const std::string> devices);
 
 /// Options of one run.
 struct run_options {

@@ -30,8 +30,8 @@ std::string key_of(const plan_request& request, std::span<const std::string> res
 
 } // namespace
 
-plan_book::plan_book(const graph& g, unsigned width, std::size_t capacity)
-  : graph_(g), width_(width), capacity_(capacity) {}
+plan_book::plan_book(const graph& g, plan_request like, std::size_t capacity)
+  : graph_(g), like_(std::move(like)), capacity_(capacity) {}
 
 edge_index plan_book::fed_edge(const std::string& name, const char* what) const {
   const auto e = graph_.find_edge(name);
@@ -84,7 +84,7 @@ plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::strin
 
   resolved result;
   auto order = std::make_unique<ticket>();
-  order->request.width = width_;
+  order->request = like_;
   result.positions.resize(given.size());
   for (std::uint32_t i = 0; i < given.size(); ++i) {
     result.positions[given[i].given] = i;
@@ -113,6 +113,22 @@ plan_book::resolved plan_book::resolve(feeds& inputs, std::span<const std::strin
   plans_.splice(plans_.begin(), plans_, at);
   result.plan = at->plan;
   return result;
+}
+
+std::unique_ptr<plan_book::ticket> plan_book::order_of(const executable_plan& p) const {
+  auto order = std::make_unique<ticket>();
+  order->request = like_;
+  order->request.fed = p.source->fed;
+  order->request.fetch = p.source->fetch;
+  order->result_names = *p.result_names;
+  order->key = key_of(order->request, order->result_names);
+  return order;
+}
+
+void plan_book::forget_users_of(std::uint32_t d) {
+  const std::lock_guard lock{mutex_};
+  plans_.remove_if(
+      [&](const entry& e) { return !e.plan->source->devices.empty() && e.plan->source->uses(d); });
 }
 
 bool plan_book::wait_for(const std::string& key, run_state& r) {

@@ -38,11 +38,17 @@ public:
     std::unique_ptr<ticket> order;
   };
 
-  plan_book(const graph& g, unsigned width, std::size_t capacity = 64);
+  /// @param like  of the requests for plans: threads, order of memory
+  plan_book(const graph& g, plan_request like, std::size_t capacity = 64);
 
   /// Looks names up and checks types. Throws errc::invalid_argument that says what the graph takes.
   [[nodiscard]] resolved resolve(feeds& inputs, std::span<const std::string> fetch,
                                  std::span<const std::string> external);
+
+  /// What a plan was made for, to be made again.
+  [[nodiscard]] std::unique_ptr<ticket> order_of(const executable_plan& p) const;
+  /// Forgets the plans that use device `d`.
+  void forget_users_of(std::uint32_t d);
 
   /// Notes that `r` waits for a plan. True if somebody has to make it: the first who waits.
   [[nodiscard]] bool wait_for(const std::string& key, run_state& r);
@@ -69,7 +75,7 @@ private:
   [[nodiscard]] edge_index fetched_edge(const std::string& name) const;
 
   const graph& graph_;
-  const unsigned width_;
+  const plan_request like_;
   const std::size_t capacity_;
 
   mutable std::mutex mutex_; // guards what follows

@@ -60,6 +60,8 @@ public:
   // What the session keeps here; under its lock, or fixed before the request is queued.
   std::shared_ptr<const executable_plan> plan;
   std::vector<value> feeds;
+  std::vector<value> kept_feeds; ///< the same, for another run, while it has a frame and `may_run_again`
+  bool may_run_again = false;
   std::vector<value> into;             ///< the caller's buffers, by result; empty: none
   std::vector<std::uint32_t> external; ///< positions of the fed edges that come as tokens
   std::weak_ptr<session_core> session;

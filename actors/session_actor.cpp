@@ -244,8 +244,20 @@ caf::behavior session_behavior(caf::stateful_actor<session_state>* self,
   };
 }
 
-caf::behavior placement_behavior(caf::event_based_actor* self, const std::weak_ptr<session_core>& weak) {
+caf::behavior placement_behavior(caf::event_based_actor* self, const std::weak_ptr<session_core>& weak,
+                                 const std::vector<caf::actor>& devices) {
   self->set_default_handler(caf::drop);
+  std::vector<caf::actor_addr> watched;
+  for (const auto& d : devices) {
+    self->monitor(d);
+    watched.push_back(d.address());
+  }
+  self->set_down_handler([weak, watched](caf::down_msg& down) {
+    const auto at = std::find(watched.begin(), watched.end(), down.source);
+    const auto core = weak.lock();
+    if (core && at != watched.end())
+      core->device_lost(static_cast<std::uint32_t>(at - watched.begin()));
+  });
   return {
       [weak](const plan_order& order) {
         const auto core = weak.lock();
@@ -273,8 +285,9 @@ caf::actor spawn_session_actor(caf::actor_system& system, std::weak_ptr<session_
   return system.spawn(session_behavior, std::move(core), std::move(nodes));
 }
 
-caf::actor spawn_placement_actor(caf::actor_system& system, std::weak_ptr<session_core> core) {
-  return system.spawn(placement_behavior, std::move(core));
+caf::actor spawn_placement_actor(caf::actor_system& system, std::weak_ptr<session_core> core,
+                                 std::vector<caf::actor> devices) {
+  return system.spawn(placement_behavior, std::move(core), std::move(devices));
 }
 
 void ask_for_plan(const caf::actor& placement, std::shared_ptr<const plan_book::ticket> order) {

@@ -18,8 +18,11 @@ class session_core;
 [[nodiscard]] caf::actor spawn_session_actor(caf::actor_system& system, std::weak_ptr<session_core> core,
                                              std::vector<caf::actor> nodes);
 
-/// The session's placement actor: makes plans, one at a time, for requests that wait for them.
-[[nodiscard]] caf::actor spawn_placement_actor(caf::actor_system& system, std::weak_ptr<session_core> core);
+/// The session's placement actor: makes plans, one at a time, for requests that wait for them, and new ones
+/// when a device is lost.
+/// @param devices  the actors of the session's devices, which it monitors
+[[nodiscard]] caf::actor spawn_placement_actor(caf::actor_system& system, std::weak_ptr<session_core> core,
+                                               std::vector<caf::actor> devices);
 
 /// Asks the placement actor for a plan. @threadsafe
 void ask_for_plan(const caf::actor& placement, std::shared_ptr<const plan_book::ticket> order);

@@ -25,15 +25,10 @@ value_type type_of_result(const plan& p, edge_index e) {
 }
 
 /// What there is to know of `p` once it is gone.
-oversized_request oversized(const executable_plan& p) {
-  const auto& planned = *p.source;
-  oversized_request what{{},
-                         {.fed = planned.fed, .fetch = planned.fetch, .width = planned.width},
-                         p.result_names,
-                         {},
-                         std::max<std::uint64_t>(frame_need(planned), p.fresh() ? 0 : p.frame_bytes())};
-  for (const auto e : planned.fetch)
-    what.result_types.push_back(type_of_result(planned, e));
+oversized_request oversized(const executable_plan& p, const plan_request& request) {
+  oversized_request what{{}, request, p.result_names, {}, p.frame_bytes()};
+  for (const auto e : request.fetch)
+    what.result_types.push_back(type_of_result(*p.source, e));
   return what;
 }
 
@@ -48,17 +43,11 @@ bool session_core::must_cut(const executable_plan& p) const {
     const auto others = device.in_use(memory_use::weights) + packed;
     most = std::min<std::uint64_t>(most, device.budget() - std::min<std::uint64_t>(device.budget(), others));
   }
-  if (p.frame_bytes() <= most)
-    return false;
-  const auto need = frame_need(*p.source);
-  if (need > most)
-    return true;
-  p.note_frame_bytes(need);
-  return false;
+  return p.frame_bytes() > most;
 }
 
 void session_core::cut_waiting(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p) {
-  auto what = oversized(*p);
+  auto what = oversized(*p, t.request);
   p = nullptr; // its kernels may have packed weights
   for (const auto& r : plans_.file(t.key, nullptr)) {
     what.whole = r;
@@ -67,8 +56,7 @@ void session_core::cut_waiting(const plan_book::ticket& t, std::shared_ptr<const
 }
 
 bool session_core::runs_in_parts(run_state& r, const run_state::outcome& o) {
-  const auto keep = std::move(r.feeds);
-  r.feeds.clear();
+  const auto keep = std::exchange(r.kept_feeds, {});
   const auto* failure = std::get_if<std::exception_ptr>(&o);
   if (!failure || r.cut != run_state::cutting::none || !r.external.empty())
     return false;
@@ -80,7 +68,7 @@ bool session_core::runs_in_parts(run_state& r, const run_state::outcome& o) {
   } catch (...) {
     return false;
   }
-  auto what = oversized(*r.plan);
+  auto what = oversized(*r.plan, plans_.order_of(*r.plan)->request);
   plans_.forget(*r.plan);
   {
     const std::lock_guard lock{mutex_};
@@ -115,7 +103,8 @@ void session_core::cut_up(run_state& r, oversized_request what) {
 
 cut_resources session_core::resources_for_cuts() {
   const auto lanes = std::clamp(setup_.threads->concurrency(), 1U, setup_.window);
-  return {setup_.model, setup_.operators, constants_, *services_.kernels, *ledger_, *setup_.device, lanes};
+  return {setup_.model,  setup_.operators, constants_, *services_.kernels, *ledger_, *setup_.device,
+          setup_.blocks, places(),         lanes};
 }
 
 std::shared_ptr<const executable_plan>

@@ -96,30 +96,37 @@ session_core::session_core(session_setup setup, caf::actor_system& system)
     ledger_(memory_ledger::make("session '" + setup_.options.name + '\'',
                                 budget_of(setup_.device->name(), setup_.options.memory_budget),
                                 setup_.device)),
-    services_{.system = system,
-              .threads = setup_.threads,
-              .blocking = setup_.blocking,
-              .kernels = std::make_shared<kernel_cache>(setup_.operators),
-              .seed = setup_.options.seed,
-              .stepped = setup_.threads->stepped(),
-              .width = setup_.intra_op},
+    devices_(setup_.devices, setup_.options, setup_.window), services_{.system = system,
+                                                                       .threads = setup_.threads,
+                                                                       .blocking = setup_.blocking,
+                                                                       .kernels =
+                                                                           std::make_shared<kernel_cache>(
+                                                                               setup_.operators),
+                                                                       .seed = setup_.options.seed,
+                                                                       .stepped = setup_.threads->stepped(),
+                                                                       .width = setup_.intra_op,
+                                                                       .devices = &devices_},
     runtime_(setup_.model, services_, setup_.window),
     constants_(fold_constants(*setup_.model, *setup_.operators, memory::heap())),
     weights_(lease_or_throw(*ledger_, bytes_of(constants_), memory_use::weights, "the weights")),
     packed_(lease_or_throw(*ledger_, 0, memory_use::packed, "packed weights")),
     bounded_(ledger_->budget() != memory_ledger::unlimited ||
              setup_.device->budget() != memory_ledger::unlimited),
-    plans_(*setup_.model, setup_.intra_op), nodes_(runtime_),
-    entrance_(setup_.window, setup_.options.queue_limit), running_(setup_.window),
+    plans_(*setup_.model, {.fed = {},
+                           .fetch = {},
+                           .width = setup_.intra_op,
+                           .lanes = setup_.threads->concurrency(),
+                           .order_for_memory = setup_.options.order_for_memory}),
+    nodes_(runtime_), entrance_(setup_.window, setup_.options.queue_limit), running_(setup_.window),
     frame_memories_(setup_.window) {}
 
 session_core::~session_core() {
   close(0s);
 }
 
-void session_core::start() {
+void session_core::start(std::vector<caf::actor> devices) {
   nodes_.start(weak_from_this());
-  placement_actor_ = spawn_placement_actor(services_.system, weak_from_this());
+  placement_actor_ = spawn_placement_actor(services_.system, weak_from_this(), std::move(devices));
   batching_actor_ = spawn_batching_actor(services_.system, weak_from_this());
   session_actor_ = spawn_session_actor(services_.system, weak_from_this(), nodes_.actors());
 }
@@ -227,24 +234,23 @@ void session_core::admit(run_state& r, std::unique_lock<std::mutex> lock, bool g
 frame* session_core::try_open(run_state& r) {
   if (nodes_.anyone_down() || !entrance_.slot_free())
     return nullptr;
-  const auto bytes = r.plan->frame_bytes();
+  const auto arena_bytes = r.plan->source->arena_bytes;
+  // A kept block is taken before the lease is asked for, which may need its bytes.
+  auto arena = arena_bytes > 0 ? setup_.blocks->take(arena_bytes) : memory_block{};
   memory_lease lease;
-  auto outcome = ledger_->try_lease(bytes, memory_use::frames, lease);
-  if (outcome == lease_outcome::never_fits)
-    throw error{errc::out_of_memory,
-                "a frame needs " + std::to_string(bytes) + " bytes; " + ledger_->report()};
-  if (outcome == lease_outcome::full) {
-    // Somebody may have given bytes back before we were on the list of those who wait: try once more.
-    watch_memory();
-    if (ledger_->try_lease(bytes, memory_use::frames, lease) != lease_outcome::granted) {
-      r.waits_for_memory = true;
-      if (!r.deadline) {
-        r.deadline = services_.system.clock().now() + patience_with_holders;
-        r.deadline_of_patience = true;
-      }
-      return nullptr;
+  std::vector<memory_lease> others;
+  if (!try_lease(r, lease, others)) {
+    if (arena.data())
+      setup_.blocks->give(std::move(arena));
+    r.waits_for_memory = true;
+    if (!r.deadline) {
+      r.deadline = services_.system.clock().now() + patience_with_holders;
+      r.deadline_of_patience = true;
     }
+    return nullptr;
   }
+  if (arena.bytes() < arena_bytes)
+    arena = memory_block{arena_bytes};
   r.waits_for_memory = false;
   if (r.deadline_of_patience) {
     deadlines_.forget(r);
@@ -256,16 +262,21 @@ frame* session_core::try_open(run_state& r) {
   auto& memory = frame_memories_[slot];
   if (!memory || !memory->reusable()) {
     memory = nullptr;
-    memory = new frame_memory{ledger_->name()};
+    memory = new frame_memory{ledger_->name(), setup_.blocks};
   }
-  memory->open(std::move(lease));
+  memory->open(std::move(arena), std::move(lease));
   f.memory = memory;
+  if (!others.empty())
+    devices_.open(f, *r.plan->source, std::move(others));
   f.number = ++frames_opened_;
   f.opened_after_kill = services_.kills.load(std::memory_order_relaxed);
   f.trace = services_.trace.load(std::memory_order_acquire);
+  r.may_run_again = setup_.options.on_device_loss == device_loss::retry && may_run_again(r);
+  // A first frame may turn out to need more than was inferred: then it runs in parts.
+  if (r.may_run_again || (bounded_ && r.plan->fresh()))
+    r.kept_feeds = r.feeds;
   // Complete before anybody else sees it: from now on it may be stopped, or be sent tokens.
-  // A first frame may turn out to need more than was inferred: its feeds are kept, to run in parts.
-  f.open(r.plan, bounded_ && r.plan->fresh() ? r.feeds : std::exchange(r.feeds, {}), nullptr, *this);
+  f.open(r.plan, std::move(r.feeds), nullptr, *this);
   f.shared = f.shared || !r.external.empty();
   running_[slot] = &r;
   r.slot = slot;
@@ -276,6 +287,30 @@ frame* session_core::try_open(run_state& r) {
     external_frames_.emplace(f.number, slot);
   }
   return &f;
+}
+
+bool session_core::try_lease(const run_state& r, memory_lease& own, std::vector<memory_lease>& others) {
+  const auto bytes = r.plan->frame_bytes();
+  const auto outcome = ledger_->try_lease(bytes, memory_use::frames, own);
+  if (outcome == lease_outcome::never_fits)
+    throw error{errc::out_of_memory,
+                "a frame needs " + std::to_string(bytes) + " bytes; " + ledger_->report()};
+  if (outcome == lease_outcome::full) {
+    // Somebody may have given bytes back before we were on the list of those who wait: try once more.
+    watch_memory();
+    if (ledger_->try_lease(bytes, memory_use::frames, own) != lease_outcome::granted)
+      return false;
+  }
+  if (r.plan->source->devices.size() <= 1 ||
+      devices_.try_lease(*r.plan->source, others, [alive = weak_from_this(), threads = setup_.threads] {
+        threads->submit(*new retry_job{[alive] {
+          if (const auto self = alive.lock())
+            self->admit_waiting();
+        }});
+      }))
+    return true;
+  own = {};
+  return false;
 }
 
 void session_core::watch_memory() {
@@ -351,9 +386,11 @@ void session_core::on_quiescent(frame& f, worker&) noexcept {
     setup_.threads->end_burst();
   auto outcome = outcome_of(f, *r);
   auto& memory = *frame_memories_[f.slot]; // likewise
-  r->plan->note_frame_bytes(memory.peak());
+  r->plan->note_loose_bytes(memory.peak());
   f.memory = nullptr;
   memory.close();
+  if (!f.accounts.empty())
+    session_devices::close(f);
 
   std::shared_ptr<session_core> self; // the last handle may go with the outcome
   std::vector<intrusive_ptr<run_state>> refused;
@@ -362,6 +399,7 @@ void session_core::on_quiescent(frame& f, worker&) noexcept {
   intrusive_ptr<run_state> next_request;
   std::exception_ptr stopped_by;
   bool last = false;
+  bool again = false;
   {
     const std::lock_guard lock{mutex_};
     running_[f.slot] = nullptr;
@@ -371,6 +409,9 @@ void session_core::on_quiescent(frame& f, worker&) noexcept {
       external_frames_.erase(f.number); // also if its tokens have all come
     deadlines_.forget(*r);
     entrance_.give_slot(f.slot);
+    again = runs_again(*r, outcome);
+    if (again)
+      run_again(*r);
     next = open_next(refused);
     if (next)
       next_request = running_[next->slot];
@@ -389,7 +430,7 @@ void session_core::on_quiescent(frame& f, worker&) noexcept {
     opened(*next, *next_request);
     next_frames::start_later(*next, *setup_.threads);
   }
-  if (r->feeds.empty() || !runs_in_parts(*r, outcome))
+  if (!again && (r->kept_feeds.empty() || !runs_in_parts(*r, outcome)))
     r->settle(std::move(outcome), on_worker);
   if (last)
     end_actors();
@@ -515,7 +556,15 @@ void session_core::callback_failed(const std::string& what) noexcept {
 }
 
 std::shared_ptr<const executable_plan> session_core::make_plan(const plan_book::ticket& t) {
-  auto made = runtime_.bind(sluice::make_plan(setup_.model, constants_, t.request, *services_.kernels));
+  auto request = t.request;
+  request.places = places();
+  const auto planned = sluice::make_plan(setup_.model, constants_, request, *services_.kernels);
+  if (!planned->devices.empty()) {
+    const std::lock_guard lock{mutex_};
+    for (auto* cell : runtime_.add_transfers(*planned))
+      monitor_node(session_actor_, nodes_.add(*cell));
+  }
+  auto made = runtime_.bind(planned);
   const_cast<executable_plan&>(*made).result_names =
       std::make_shared<const std::vector<std::string>>(t.result_names);
   if (must_cut(*made))
@@ -566,7 +615,8 @@ std::string session_core::take_token(node_cell& cell, std::uint64_t number, std:
   if (at == external_frames_.end())
     return "frame " + std::to_string(number) +
            " takes no tokens: it is not open, or was not opened with external inputs";
-  if (&runtime_.cells()[cell.index] != &cell || port >= cell.node->inputs.size())
+  if (cell.index >= runtime_.cells().size() || &runtime_.cells()[cell.index] != &cell ||
+      port >= cell.node->inputs.size())
     return "node '" + cell.node->name + "' has no such input of an open frame";
   auto& r = *running_[at->second];
   const auto e = cell.node->inputs[port];
@@ -628,13 +678,15 @@ void session_core::close(std::chrono::nanoseconds drain) {
     if (may_wait)
       changed_.wait_for(lock, std::min(drain, longest_wait), [this] {
         return entrance_.in_flight() == 0 && entrance_.queue_empty() && plans_.nobody_waits() &&
-               cut_.empty() && handing_over_ == 0;
+               awaiting_loss_.empty() && cut_.empty() && handing_over_ == 0;
       });
     life_ = life::closed;
     left = entrance_.take_all();
     for (auto& r : plans_.take_waiting())
       left.push_back(std::move(r));
     for (auto& r : std::exchange(cut_, {}))
+      left.push_back(std::move(r));
+    for (auto& r : std::exchange(awaiting_loss_, {}))
       left.push_back(std::move(r));
     for (const auto& r : running_) {
       if (!r || r->stopped_by)
@@ -667,6 +719,7 @@ void session_core::end_actors() {
       return;
   }
   nodes_.end();
+  setup_.blocks->trim();
   if (session_actor_)
     end_session_actor(session_actor_);
   if (placement_actor_)

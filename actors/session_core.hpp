@@ -8,7 +8,9 @@
 #include <sluice/actors/options.hpp>
 #include <sluice/actors/plan_book.hpp>
 #include <sluice/actors/recent_call.hpp>
+#include <sluice/actors/session_devices.hpp>
 #include <sluice/actors/tracer.hpp>
+#include <sluice/devices/block_pool.hpp>
 #include <sluice/devices/memory_ledger.hpp>
 
 #include <caf/actor.hpp>
@@ -33,6 +35,8 @@ struct session_setup {
   std::shared_ptr<executor> threads;
   std::shared_ptr<executor> blocking;
   std::shared_ptr<memory_ledger> device; ///< of cpu:0
+  std::shared_ptr<block_pool> blocks;    ///< likewise
+  std::vector<engine_device> devices;    ///< all, the host first
   unsigned intra_op = 1;
   std::uint32_t window = 4;
 };
@@ -49,7 +53,8 @@ public:
   ~session_core();
 
   /// Spawns the actors. Once, after it is owned by a shared_ptr.
-  void start();
+  /// @param devices  their actors, in the order of setup().devices
+  void start(std::vector<caf::actor> devices);
 
   /// Starts a request. With `guest`, the calling thread may work for it before this returns, and waits in
   /// line where the queue is full.
@@ -80,6 +85,8 @@ public:
   void plan_ready(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p,
                   std::exception_ptr failure);
   [[nodiscard]] std::shared_ptr<const executable_plan> make_plan(const plan_book::ticket& t);
+  /// Device `d` is lost: plans that use it are made anew. Called by the placement actor.
+  void device_lost(std::uint32_t d);
 
   // Requests that run in parts, session_batches.cpp. Called by the batching actor.
   [[nodiscard]] cut_resources resources_for_cuts();
@@ -100,6 +107,7 @@ public:
   [[nodiscard]] graph_runtime& runtime() noexcept { return runtime_; }
   [[nodiscard]] runtime_services& services() noexcept { return services_; }
   [[nodiscard]] memory_ledger& ledger() noexcept { return *ledger_; }
+  [[nodiscard]] const session_devices& devices() const noexcept { return devices_; }
   [[nodiscard]] caf::actor session_actor() const { return session_actor_; }
   [[nodiscard]] std::optional<caf::actor> node(std::string_view name);
   [[nodiscard]] std::string explain(std::string_view node);
@@ -137,8 +145,16 @@ private:
   // Under mutex_:
   void wait_for_plan(run_state& r, std::unique_ptr<plan_book::ticket> order, const run_options& options);
   [[nodiscard]] frame* try_open(run_state& r);
+  /// Leases the frame's bytes, on all devices or on none.
+  [[nodiscard]] bool try_lease(const run_state& r, memory_lease& own, std::vector<memory_lease>& others);
   [[nodiscard]] frame* open_next(std::vector<intrusive_ptr<run_state>>& refused);
   void watch_memory();
+  [[nodiscard]] std::shared_ptr<const node_places> places();
+  /// Whether a run may start over from its feeds if a device is lost under it.
+  [[nodiscard]] bool may_run_again(const run_state& r) const;
+  [[nodiscard]] bool runs_again(const run_state& r, const run_state::outcome& o) const;
+  void run_again(run_state& r);
+  void plan_again(run_state& r);
   void begin_deadline(run_state& r, const run_options& options);
   void note_deadline(run_state& r);
   void look_at_deadlines();
@@ -149,6 +165,7 @@ private:
 
   const session_setup setup_;
   const std::shared_ptr<memory_ledger> ledger_;
+  session_devices devices_;
   runtime_services services_;
   std::unique_ptr<tracer> tracer_; // made once, before services_.trace points to it
   graph_runtime runtime_;
@@ -167,7 +184,8 @@ private:
   std::vector<intrusive_ptr<frame_memory>> frame_memories_; // by slot
   std::map<std::uint64_t, std::uint32_t> external_frames_;  // number to slot, of frames that take tokens
   deadline_book deadlines_;
-  std::vector<intrusive_ptr<run_state>> cut_; // run in parts
+  std::vector<intrusive_ptr<run_state>> awaiting_loss_; // to run again, once it is known which device is lost
+  std::vector<intrusive_ptr<run_state>> cut_;           // run in parts
   std::vector<std::string> cuts_explained_;
   std::shared_ptr<session_core> busy_; // itself, while frames are in flight
   std::uint64_t frames_opened_ = 0;

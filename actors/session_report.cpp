@@ -23,28 +23,43 @@ void session_core::write_trace(std::ostream& to) const {
 }
 
 std::string session_core::explain(std::string_view name) {
-  auto* const cell = runtime_.find(name);
+  auto* const cell = [&] {
+    const std::lock_guard lock{mutex_};
+    return runtime_.find(name);
+  }();
   if (!cell)
     throw error{errc::invalid_argument,
                 "session '" + setup_.options.name + "' has no node '" + std::string{name} + '\''};
   const auto newest = plans_.newest();
   const auto ns = cell->cost_ns.load(std::memory_order_relaxed);
-  auto text = title(*cell->node) + "\n  device: cpu:0, the only one";
-  if (!cell->node->device.empty())
-    text += " (the graph asks for '" + cell->node->device + "')";
+  const auto is_node = cell->index < runtime_.cells().size() && &runtime_.cells()[cell->index] == cell;
+  const auto top_level = newest && (is_node || is_transfer(*cell));
+  const auto at = top_level ? newest->step_of(cell->index, runtime_.cells().size()) : plan::no_step;
+  auto text = title(*cell->node) + "\n  device: ";
+  if (at == plan::no_step || newest->source->devices.empty())
+    text += "cpu:0" + std::string{devices_.count() == 1 ? ", the only one" : ""};
+  else
+    text += newest->source->devices[newest->steps[at].planned->device].name + ": " +
+            newest->steps[at].planned->why;
   text += "\n  cost: " + (ns < 0 ? "not known yet" : std::to_string(ns / 1000) + " us a firing");
-  const auto top_level = newest && &runtime_.cells()[cell->index] == cell;
-  if (top_level && newest->source->step_of[cell->index] == plan::no_step) {
+  if (top_level && at == plan::no_step) {
     text += "\n  not executed: its value is known when the plan is made, or nobody asks for it";
   } else if (top_level) {
-    const auto& bound = newest->steps[newest->source->step_of[cell->index]];
+    const auto& bound = newest->steps[at];
     const auto& step = *bound.planned;
-    text += "\n  kernel: " + std::string{bound.kernel || bound.function
-                                             ? "prepared with the plan"
-                                             : "prepared at firing, for the shapes that arrive"};
+    if (step.node != no_node)
+      text += "\n  kernel: " + std::string{bound.kernel || bound.function
+                                               ? "prepared with the plan"
+                                               : "prepared at firing, for the shapes that arrive"};
     text += "\n  width: at most " + std::to_string(newest->source->width) + " threads";
-    for (const auto& t : step.output_types)
-      text += "\n  output: " + to_string(t);
+    for (std::size_t i = 0; i < step.output_types.size(); ++i) {
+      text += "\n  output: " + to_string(step.output_types[i]);
+      if (i < step.places.size() && step.places[i].bytes > 0)
+        text += ", in the frame's arena at byte " + std::to_string(step.places[i].elements);
+    }
+    if (step.waits > 0)
+      text += "\n  waits for " + std::to_string(step.waits) +
+              " nodes of which it reads nothing, so that the frame needs less memory";
   }
   return text + '\n';
 }
@@ -62,12 +77,15 @@ std::string session_core::out_of_memory_text(const executable_plan& p) const {
 bool session_core::at_rest() {
   bool rest = in_flight() == 0;
   const auto idle = [](frame& f, node_cell& cell) {
+    if (!f.has_state_of(cell))
+      return true;
     auto& state = f.state(cell.state_offset);
     if (state.arrived.load() != 0 || state.has_turn || f.activities.load() != 0 || !f.results.empty() ||
         !f.feeds.empty())
       return false;
     std::vector<const value_body*> bound(state.input_count);
-    const auto step = f.plan ? f.plan->source->step_of[cell.index] : plan::no_step;
+    const auto step =
+        f.plan && cell.index < f.runtime.cells().size() ? f.plan->source->step_of[cell.index] : plan::no_step;
     if (step != plan::no_step)
       for (const auto& c : f.plan->source->steps[step].constants)
         bound[c.port] = c.constant.body();
@@ -82,6 +100,9 @@ bool session_core::at_rest() {
       for (auto& body : cell.bodies)
         look(*body);
     }
+    for (auto& t : rt.transfers())
+      for (std::uint32_t s = 0; s < rt.window(); ++s)
+        rest = rest && idle(rt.slot(s), t.cell);
   };
   look(runtime_);
   return rest;

@@ -1,8 +1,11 @@
 #include <sluice/actors/step_execution.hpp>
 
+#include <sluice/actors/device_firing.hpp>
 #include <sluice/actors/graph_runtime.hpp>
 #include <sluice/actors/pending_firing.hpp>
 #include <sluice/devices/kernel_context.hpp>
+
+#include <boost/container/small_vector.hpp>
 
 namespace sluice {
 
@@ -49,23 +52,57 @@ unsigned width_of(const frame& f, const executable_step& s, const prepared_kerne
   return small && kernel.traits().width_invariant ? 1 : full;
 }
 
+using places = boost::container::small_vector<kernel_context::output_place, 2>;
+
+/// Where the outputs of a step stand in the frame's arena.
+places places_in(const frame& f, const plan_step& s) {
+  places made(s.places.size());
+  auto* const arena = f.memory->arena();
+  for (std::size_t i = 0; i < made.size(); ++i)
+    if (const auto& p = s.places[i]; p.bytes > 0)
+      made[i] = {arena + p.header, arena + p.elements, p.bytes};
+  return made;
+}
+
+/// The scratch space of one execution: in the frame's arena, or a tensor of its own.
+class scratch_space {
+public:
+  scratch_space(const frame& f, const plan_step& s, const prepared_kernel& kernel, bool planned,
+                memory& otherwise_from) {
+    const auto bytes = kernel.traits().scratch_bytes;
+    if (bytes == 0)
+      return;
+    if (planned && s.scratch_at != plan_step::no_place) {
+      data_ = f.memory->arena() + s.scratch_at;
+      return;
+    }
+    own_ = tensor::make(element_type::uint8, {static_cast<std::int64_t>(bytes)}, otherwise_from);
+    data_ = static_cast<std::byte*>(own_->raw());
+  }
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+
+private:
+  intrusive_ptr<tensor> own_;
+  std::byte* data_ = nullptr;
+};
+
 completion execute_kernel(frame& f, const executable_step& s, std::span<value> inputs,
-                          std::span<value> outputs, worker& here) {
+                          std::span<value> outputs, worker& here, memory& from) {
   std::shared_ptr<const late_kernel> late;
   if (!s.kernel) {
     const auto& services = f.runtime.services();
     late = s.cell->late->get(*s.cell->node, inputs, s.planned->constants, *services.kernels, services.width);
   }
   const auto& kernel = late ? *late->kernel : *s.kernel;
-  intrusive_ptr<tensor> scratch;
-  if (const auto bytes = kernel.traits().scratch_bytes)
-    scratch = tensor::make(element_type::uint8, {static_cast<std::int64_t>(bytes)}, *f.memory);
+  const scratch_space scratch{f, *s.planned, kernel, !late, from};
+  const auto placed = places_in(f, *s.planned);
   firing_context ctx{{.inputs = inputs,
                       .outputs = outputs,
                       .output_types = late ? late->outputs : s.planned->output_types,
                       .in_place = kernel.traits().in_place,
-                      .allocate_from = *f.memory,
-                      .scratch = scratch ? static_cast<std::byte*>(scratch->raw()) : nullptr,
+                      .places = {placed.data(), placed.size()},
+                      .allocate_from = from,
+                      .scratch = scratch.data(),
                       .thread = &here,
                       .width = width_of(f, s, kernel),
                       .random_seed = f.runtime.services().seed + f.number},
@@ -93,7 +130,7 @@ completion execute_step(frame& f, const executable_step& s, std::span<value> inp
   using kind = executable_step::kind;
   switch (s.what) {
   case kind::kernel:
-    return execute_kernel(f, s, inputs, outputs, here);
+    return execute_kernel(f, s, inputs, outputs, here, *f.memory);
   case kind::pure_function:
   case kind::stateful_function:
     return call(f, s, inputs, outputs);
@@ -102,8 +139,17 @@ completion execute_step(frame& f, const executable_step& s, std::span<value> inp
     return completion::pending;
   case kind::control_flow:
     return fire_control_flow(f, s, inputs, outputs, here) ? completion::done : completion::pending;
+  case kind::on_accelerator:
+  case kind::on_other_cpu:
+  case kind::transfer:
+    return fire_elsewhere(f, s, inputs, outputs);
   }
   return completion::done;
+}
+
+completion compute(frame& f, const executable_step& s, std::span<value> inputs, std::span<value> outputs,
+                   worker& here, memory& from) {
+  return s.function ? call(f, s, inputs, outputs) : execute_kernel(f, s, inputs, outputs, here, from);
 }
 
 std::exception_ptr named_failure(const graph::node& n, std::exception_ptr why) {

@@ -13,6 +13,10 @@ namespace sluice {
 completion execute_step(frame& f, const executable_step& s, std::span<value> inputs, std::span<value> outputs,
                         worker& here);
 
+/// Runs a kernel or a pure function, whose values are to lie in `from`. As execute_step().
+completion compute(frame& f, const executable_step& s, std::span<value> inputs, std::span<value> outputs,
+                   worker& here, memory& from);
+
 /// Throws if what a function made is not of the declared types.
 void check_types(const frame& f, const executable_step& s, std::span<const value> outputs);
 

@@ -24,12 +24,21 @@ public:
 /// stack; for the executing thread only.
 class SLUICE_API kernel_context {
 public:
+  /// Bytes that the runtime keeps for an output: a tensor's header and its elements.
+  struct output_place {
+    void* header = nullptr;
+    void* elements = nullptr;
+    std::size_t bytes = 0; ///< of the elements; 0: there is no place
+  };
   /// What the runtime provides to one execution. All spans outlive it.
   struct resources {
     std::span<value> inputs;  ///< empty where left out
-    std::span<value> outputs; ///< all empty; filled by the execution
+    std::span<value> outputs; ///< empty, or, on a device, tensors to write to; filled by the execution
     std::span<const value_type> output_types;
     std::span<const kernel_traits::in_place_pair> in_place{};
+    /// By output; empty: none has a place. A tensor that fits takes it, even if that is the place of an input
+    /// that the kernel permits to work on.
+    std::span<const output_place> places{};
     memory& allocate_from;
     std::byte* scratch = nullptr;
     worker* thread = nullptr; ///< null: no parallelism
@@ -83,6 +92,13 @@ public:
 
 protected:
   resources r_;
+
+private:
+  [[nodiscard]] bool has_place(std::size_t i, std::size_t bytes) const noexcept {
+    return i < r_.places.size() && bytes > 0 && bytes <= r_.places[i].bytes;
+  }
+  tensor& place_output(std::size_t i, element_type type, const shape& s, layout l, std::size_t bytes);
+  [[nodiscard]] tensor& preset(std::size_t i, element_type type, const shape& s);
 };
 
 } // namespace sluice

@@ -6,7 +6,7 @@ namespace sluice {
 
 std::string_view to_string(memory_use use) noexcept {
   static constexpr std::array<std::string_view, memory_use_count> names = {"weights", "packed", "frames",
-                                                                           "held by callers"};
+                                                                           "held by callers", "cached"};
   return names[static_cast<std::size_t>(use)];
 }
 
@@ -23,6 +23,23 @@ lease_outcome memory_ledger::try_lease(std::size_t bytes, memory_use use, memory
 }
 
 lease_outcome memory_ledger::take(std::size_t bytes, memory_use use) noexcept {
+  auto outcome = take_free(bytes, use);
+  while (outcome == lease_outcome::full && use != memory_use::cached && reclaim())
+    outcome = take_free(bytes, use);
+  return outcome;
+}
+
+bool memory_ledger::reclaim() noexcept {
+  const std::lock_guard lock{reclaim_mutex_};
+  return reclaim_ && reclaim_();
+}
+
+void memory_ledger::reclaim_by(std::function<bool()> reclaim) {
+  const std::lock_guard lock{reclaim_mutex_};
+  reclaim_ = std::move(reclaim);
+}
+
+lease_outcome memory_ledger::take_free(std::size_t bytes, memory_use use) noexcept {
   if (bytes == 0)
     return lease_outcome::granted;
   if (bytes > budget_)

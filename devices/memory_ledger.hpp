@@ -2,6 +2,7 @@
 
 #include <sluice/graph/export.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -24,8 +25,9 @@ enum class memory_use : std::uint8_t {
   packed,  ///< constants in another layout, for kernels
   frames,  ///< values and scratch space of frames in flight
   held,    ///< results that callers still hold
+  cached,  ///< free blocks that are kept to be used again; given back when somebody needs the bytes
 };
-inline constexpr std::size_t memory_use_count = 4;
+inline constexpr std::size_t memory_use_count = 5;
 
 [[nodiscard]] SLUICE_API std::string_view to_string(memory_use use) noexcept;
 
@@ -39,7 +41,8 @@ enum class lease_outcome : std::uint8_t {
 /// The books of a device's memory, or of one session's part of it: grants leases up to a budget, allocates
 /// nothing.
 ///
-/// Invariant: `in_use() <= budget()` at every moment, seen from any thread. A ledger with a parent leases
+/// Invariant: what is leased, cached blocks included, is at most budget() at every moment, seen from any
+/// thread. A ledger with a parent leases
 /// there too: both grant, or neither. Leases keep their ledger alive.
 ///
 /// @threadsafe all members; granting is lock-free.
@@ -59,7 +62,11 @@ public:
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::size_t budget() const noexcept { return budget_; }
-  [[nodiscard]] std::size_t in_use() const noexcept { return in_use_.load(std::memory_order_relaxed); }
+  /// Bytes in use, without those that are cached.
+  [[nodiscard]] std::size_t in_use() const noexcept {
+    const auto cached = in_use(memory_use::cached);
+    return std::max(in_use_.load(std::memory_order_relaxed), cached) - cached; // one may lag behind the other
+  }
   [[nodiscard]] std::size_t in_use(memory_use use) const noexcept {
     return by_use_[static_cast<std::size_t>(use)].load(std::memory_order_relaxed);
   }
@@ -70,7 +77,11 @@ public:
   /// must be short and must not throw.
   void when_freed(std::function<void()> retry);
 
-  /// "cpu:0: 12 of 100 bytes in use (weights 4, packed 0, frames 8, held by callers 0)"
+  /// Has `reclaim` called when a lease does not fit, by whoever asks for it; it gives cached bytes back and
+  /// says whether there were any. Once, before the ledger is shared; null takes it back.
+  void reclaim_by(std::function<bool()> reclaim);
+
+  /// "cpu:0: 12 of 100 bytes in use (weights 4, packed 0, frames 8, held by callers 0, cached 0)"
   [[nodiscard]] std::string report() const;
 
 private:
@@ -80,6 +91,8 @@ private:
     : name_(std::move(name)), budget_(budget), parent_(std::move(parent)) {}
 
   [[nodiscard]] lease_outcome take(std::size_t bytes, memory_use use) noexcept;
+  [[nodiscard]] lease_outcome take_free(std::size_t bytes, memory_use use) noexcept;
+  [[nodiscard]] bool reclaim() noexcept;
   void give_back(std::size_t bytes, memory_use use) noexcept;
   void change_use(std::size_t bytes, memory_use from, memory_use to) noexcept;
 
@@ -94,6 +107,8 @@ private:
   // Set while somebody waits. A waiter sets it before its last try, a giver reads it after giving: in one
   // total order (both sequentially consistent), so one of them sees the other.
   std::atomic<bool> anybody_waits_ = false;
+  std::mutex reclaim_mutex_;
+  std::function<bool()> reclaim_; // guarded by reclaim_mutex_
   std::mutex waiters_mutex_;
   std::vector<std::function<void()>> waiters_; // guarded by waiters_mutex_; only where there is no parent
 };

@@ -78,6 +78,13 @@ using cost_function = std::function<op_cost(const op_view&, std::span<const valu
 struct op_schema {
   static constexpr std::size_t variadic = std::numeric_limits<std::size_t>::max();
 
+  /// An output that may be its input, or look into it.
+  struct alias {
+    std::size_t output;
+    std::size_t input;
+    bool in_part = false; ///< it may be a part of it; otherwise all of it, if at all
+  };
+
   std::string name;
   int since_opset = 1; ///< holds from this version of its domain on, until the next schema of that name
   std::size_t min_inputs = 1;
@@ -85,12 +92,12 @@ struct op_schema {
   std::size_t min_outputs = 1;
   std::size_t max_outputs = 1;
   infer_function infer;
-  cost_function cost{};                                       ///< by default one operation an output element
-  std::vector<std::pair<std::size_t, std::size_t>> aliases{}; ///< (output, input) pairs that may share bytes
-  std::vector<std::string> bodies{};                          ///< attributes that hold subgraphs
-  bool shape_only = false; ///< reads the shapes of its inputs, never their elements (Shape, Size)
-  bool pure = true;        ///< the same inputs give the same outputs: may be folded and shared
-  std::string domain{};    ///< "" is ONNX's own
+  cost_function cost{};              ///< by default one operation an output element
+  std::vector<alias> aliases{};      ///< outputs that may share bytes with inputs
+  std::vector<std::string> bodies{}; ///< attributes that hold subgraphs
+  bool shape_only = false;           ///< reads the shapes of its inputs, never their elements (Shape, Size)
+  bool pure = true;                  ///< the same inputs give the same outputs: may be folded and shared
+  std::string domain{};              ///< "" is ONNX's own
 };
 
 /// The operators that graphs may use, by domain, name and opset.

@@ -37,6 +37,10 @@ tensor::~tensor() {
 
 void tensor::destroy() const noexcept {
   auto* self = const_cast<tensor*>(this);
+  if (is_placed()) {
+    self->~tensor();
+    return;
+  }
   if (!memory_) {
     delete self;
     return;
@@ -51,6 +55,14 @@ std::size_t tensor_block_bytes(std::size_t bytes) noexcept {
   return header_bytes + bytes;
 }
 
+std::size_t tensor_header_bytes() noexcept {
+  return header_bytes;
+}
+
+std::size_t tensor_bytes(element_type type, const shape& s) {
+  return bytes_of(type, s);
+}
+
 intrusive_ptr<tensor> tensor::make(element_type type, const sluice::shape& shape, memory& from) {
   return make_laid_out(type, shape, layout::plain, bytes_of(type, shape), from);
 }
@@ -63,6 +75,22 @@ intrusive_ptr<tensor> tensor::make_laid_out(element_type type, const sluice::sha
   t->block_bytes_ = tensor_block_bytes(bytes);
   if (type == element_type::string)
     std::uninitialized_default_construct_n(static_cast<std::string*>(t->data_), shape.elements());
+  return t;
+}
+
+intrusive_ptr<tensor> tensor::make_at(void* header, void* elements, element_type type,
+                                      const sluice::shape& shape, sluice::layout l, std::size_t bytes) {
+  auto* t = new (header) tensor{type, shape, l, bytes, elements};
+  t->block_bytes_ = block_of_others;
+  return t;
+}
+
+intrusive_ptr<tensor> tensor::placed(element_type type, const sluice::shape& shape, void* elements,
+                                     intrusive_ptr<const residence> where) {
+  if (type == element_type::string)
+    throw error{errc::invalid_argument, "strings stay in the host's memory"};
+  intrusive_ptr<tensor> t{new tensor{type, shape, layout::plain, bytes_of(type, shape), elements}};
+  t->where_ = std::move(where);
   return t;
 }
 
@@ -89,6 +117,7 @@ value tensor::rows(const value& whole, std::int64_t first, std::int64_t count) {
       new tensor{t.type_, s, layout::plain, row * static_cast<std::size_t>(count),
                  static_cast<std::byte*>(t.data_) + row * static_cast<std::size_t>(first)}};
   view->owner_ = t.owner_.empty() ? whole : t.owner_;
+  view->where_ = t.where_;
   return view;
 }
 
@@ -98,6 +127,7 @@ value tensor::reshaped(const value& whole, const sluice::shape& shape) {
     throw error{errc::invalid_argument, describe(whole) + " cannot be seen as " + to_string(shape)};
   intrusive_ptr<tensor> view{new tensor{t.type_, shape, layout::plain, t.bytes_, t.data_}};
   view->owner_ = t.owner_.empty() ? whole : t.owner_;
+  view->where_ = t.where_;
   return view;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sluice/graph/element_type.hpp>
+#include <sluice/graph/residence.hpp>
 #include <sluice/graph/shape.hpp>
 #include <sluice/graph/value.hpp>
 
@@ -33,6 +34,16 @@ public:
   /// The same with `bytes` bytes for its elements, in a layout other than plain.
   [[nodiscard]] static intrusive_ptr<tensor> make_laid_out(element_type type, const sluice::shape& shape,
                                                            layout l, std::size_t bytes, memory& from);
+
+  /// The same in bytes laid out by the caller, who frees them when nothing refers to the tensor any more: a
+  /// header of tensor_header_bytes(), and `bytes` bytes of elements, both 64-byte aligned. Not for strings.
+  [[nodiscard]] static intrusive_ptr<tensor> make_at(void* header, void* elements, element_type type,
+                                                     const sluice::shape& shape, layout l, std::size_t bytes);
+
+  /// A tensor whose elements lie at `elements`, in bytes that `where` keeps: on a device, for who made room
+  /// there. Not for strings.
+  [[nodiscard]] static intrusive_ptr<tensor> placed(element_type type, const sluice::shape& shape,
+                                                    void* elements, intrusive_ptr<const residence> where);
 
   /// A tensor of the given elements; throws errc::invalid_argument if their number does not fit the shape.
   template <Element T>
@@ -70,8 +81,12 @@ public:
   [[nodiscard]] std::int64_t elements() const noexcept { return shape_.elements(); }
   [[nodiscard]] sluice::layout layout() const noexcept { return layout_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; } ///< of the elements, padding included
+  /// Whether it stands where make_at() was told.
+  [[nodiscard]] bool is_placed() const noexcept { return block_bytes_ == block_of_others; }
   /// False for a view and for memory that a caller lent.
   [[nodiscard]] bool owns_elements() const noexcept { return owner_.empty() && !release_; }
+  /// Where the elements are. Null: in the host's memory, ready. Elsewhere only that device's work reads them.
+  [[nodiscard]] const residence* where() const noexcept { return where_.get(); }
 
   /// The elements. Throws errc::invalid_argument if T is not their type.
   template <Element T>
@@ -101,6 +116,8 @@ private:
   [[noreturn]] void wrong_type(element_type asked) const;
   void expect_elements(std::size_t n) const;
 
+  static constexpr auto block_of_others = ~std::size_t{0}; // as block_bytes_: the block is somebody else's
+
   const element_type type_;
   const sluice::layout layout_;
   const std::size_t bytes_;
@@ -110,6 +127,7 @@ private:
   std::size_t block_bytes_ = 0;
   value owner_;                   // of a view: the tensor that owns the elements
   std::function<void()> release_; // of the caller's memory
+  intrusive_ptr<const residence> where_;
 };
 
 template <class T>

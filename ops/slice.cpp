@@ -167,7 +167,7 @@ kernel_entry slice_kernel() {
 } // namespace
 
 void register_slice(operator_library& lib) {
-  lib.add({.name = "Slice", .infer = infer_slice, .cost = elementwise_cost(), .aliases = {{0, 0}}},
+  lib.add({.name = "Slice", .infer = infer_slice, .cost = elementwise_cost(), .aliases = {{0, 0, true}}},
           slice_kernel());
   lib.add({.name = "Slice",
            .since_opset = 10,
@@ -175,7 +175,7 @@ void register_slice(operator_library& lib) {
            .max_inputs = 5,
            .infer = infer_slice,
            .cost = elementwise_cost(),
-           .aliases = {{0, 0}}},
+           .aliases = {{0, 0, true}}},
           slice_kernel());
 }
 

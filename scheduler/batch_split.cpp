@@ -1,9 +1,5 @@
 #include <sluice/scheduler/batch_split.hpp>
 
-#include <sluice/graph/tensor_block.hpp>
-#include <sluice/scheduler/memory_plan.hpp>
-#include <sluice/scheduler/plan_memory.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -41,17 +37,7 @@ void for_each_step(const plan& p, F f) {
 } // namespace
 
 std::uint64_t frame_need(const plan& p) {
-  auto all_known = true;
-  for_each_step(p, [&](const plan& in, const plan_step& s) {
-    all_known = all_known && (in.source->at(s.node).function || s.kernel);
-  });
-  if (!all_known) // bodies and late kernels take what they take; the sum is what is known
-    return p.bytes;
-  const auto g = memory_graph_of(p);
-  auto need = least_memory(g, unrestricted_order());
-  for (const auto& b : g.buffers)
-    need += b.leaves ? b.bytes : 0;
-  return std::min<std::uint64_t>(need, p.bytes);
+  return p.arena_bytes + p.loose_bytes;
 }
 
 std::uint64_t packed_need(const plan& p) {

@@ -3,6 +3,9 @@
 #include <sluice/graph/tensor_block.hpp>
 #include <sluice/scheduler/control_flow.hpp>
 #include <sluice/scheduler/evaluate.hpp>
+#include <sluice/scheduler/frame_layout.hpp>
+#include <sluice/scheduler/step_place.hpp>
+#include <sluice/scheduler/transfers.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -36,6 +39,10 @@ public:
     made_->width = request.width;
     made_->step_of.assign(graph_.nodes().size(), plan::no_step);
     made_->feed_routes.resize(request.fed.size());
+    if (request.places)
+      made_->devices = request.places->devices;
+    made_->device_bytes.resize(made_->devices.size());
+    made_->used.resize(made_->devices.size());
     known_.assign(constants.begin(), constants.end());
     for (const auto& e : graph_.edges())
       types_.push_back(e.type);
@@ -52,7 +59,15 @@ public:
       if (needed_[n])
         visit(n);
     drop_unused();
+    const auto placed = !made_->devices.empty();
+    if (placed)
+      transfers_.emplace(*made_, known_, types_);
     route();
+    if (placed)
+      assign_streams(*made_);
+    if (request_.lanes > 0) // beside an accelerator the order stays open: steps wait for transfers
+      lay_out(*made_, request_.lanes, request_.order_for_memory && !placed);
+    finish();
     return made_;
   }
 
@@ -130,6 +145,8 @@ private:
       step.kernel = kernels_.get(n, types, constants, outputs, request_.width);
     step.estimated_ns = estimate(n, types, constants, outputs);
     step.output_types = std::move(outputs);
+    if (request_.places)
+      place_step(step, n, *request_.places);
     made_->step_of[index] = static_cast<std::uint32_t>(made_->steps.size());
     made_->steps.push_back(std::move(step));
   }
@@ -262,21 +279,20 @@ private:
   void route() {
     for (std::uint32_t s = 0; s < made_->steps.size(); ++s) {
       auto& step = made_->steps[s];
+      if (step.node == no_node) {
+        step.dynamic_inputs = 1;
+        routes_of(step.moves, step.from).push_back({s, 0});
+        continue;
+      }
       const auto& n = graph_.at(step.node);
       step.routes.resize(n.outputs.size());
-      for (const auto& t : step.output_types)
-        made_->bytes += tensor_block_bytes(t.bytes().value_or(0));
-      if (step.kernel && step.kernel->traits().scratch_bytes > 0)
-        made_->bytes += tensor_block_bytes(step.kernel->traits().scratch_bytes);
       for (std::uint32_t port = 0; port < n.inputs.size(); ++port) {
         const auto e = n.inputs[port];
         if (e == no_edge || !known_[e].empty())
           continue;
         ++step.dynamic_inputs;
-        routes_of(e).push_back({s, port});
+        routes_of(e, made_->memory_of(step.device)).push_back({s, port});
       }
-      if (step.dynamic_inputs == 0)
-        made_->sources.push_back(s);
     }
     for (std::uint32_t r = 0; r < request_.fetch.size(); ++r) {
       const auto e = request_.fetch[r];
@@ -285,11 +301,42 @@ private:
       else if (is_fed(e))
         made_->direct.push_back({r, e, {}});
       else
-        routes_of(e).push_back({plan_step::to_result, r});
+        routes_of(e, 0).push_back({plan_step::to_result, r});
     }
   }
 
-  std::vector<plan_step::route>& routes_of(edge_index e) {
+  void finish() {
+    for (std::uint32_t s = 0; s < made_->steps.size(); ++s) {
+      count_bytes(made_->steps[s]);
+      if (made_->steps[s].dynamic_inputs + made_->steps[s].waits == 0)
+        made_->sources.push_back(s);
+    }
+  }
+
+  /// Of what has no place in the arena.
+  void count_bytes(const plan_step& step) {
+    if (step.device > 0)
+      made_->used[step.device] = true;
+    if (step.view)
+      return;
+    // On the host a tensor's header stands before its elements.
+    const auto on_host = made_->memory_of(step.device) == 0;
+    const auto block = [&](std::size_t bytes) { return on_host ? tensor_block_bytes(bytes) : bytes; };
+    auto& bytes = step.device == 0 ? made_->loose_bytes : made_->device_bytes[step.device];
+    for (std::size_t i = 0; i < step.output_types.size(); ++i) {
+      const auto placed = i < step.places.size() && step.places[i].bytes > 0;
+      const auto view = step.node != no_node && is_view(graph_.at(step.node), i);
+      if (!placed && !view)
+        bytes += block(step.output_types[i].bytes().value_or(0));
+    }
+    if (step.kernel && step.kernel->traits().scratch_bytes > 0 && step.scratch_at == plan_step::no_place)
+      bytes += block(step.kernel->traits().scratch_bytes);
+  }
+
+  /// The routes of the value of `e` as it lies in the memory of `device`.
+  std::vector<plan_step::route>& routes_of(edge_index e, std::uint32_t device) {
+    if (transfers_ && transfers_->home(e) != device)
+      return made_->steps[transfers_->step(e, device)].routes[0];
     const auto at = std::lower_bound(request_.fed.begin(), request_.fed.end(), e,
                                      [](const auto& f, edge_index i) { return f.edge < i; });
     if (at != request_.fed.end() && at->edge == e)
@@ -302,9 +349,10 @@ private:
   const plan_request& request_;
   kernel_cache& kernels_;
   const std::shared_ptr<plan> made_;
-  std::vector<value> known_;      // by edge
-  std::vector<value_type> types_; // by edge
-  std::vector<bool> needed_;      // by node
+  std::vector<value> known_;                // by edge
+  std::vector<value_type> types_;           // by edge
+  std::vector<bool> needed_;                // by node
+  std::optional<transfer_table> transfers_; // of a plan with places
 };
 
 } // namespace

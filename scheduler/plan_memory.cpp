@@ -1,27 +1,17 @@
 #include <sluice/scheduler/plan_memory.hpp>
 
-#include <sluice/graph/tensor_block.hpp>
 #include <sluice/scheduler/control_flow.hpp>
 #include <sluice/scheduler/plan.hpp>
+#include <sluice/scheduler/step_place.hpp>
 
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <string_view>
 
 namespace sluice {
 
 namespace {
 
 using index = memory_graph::index;
-
-/// True if output `port` of `n` is always a view of its first input, or that input itself.
-bool is_view(const graph::node& n, std::size_t port) {
-  constexpr std::array<std::string_view, 6> views{"Reshape",   "Flatten",  "Squeeze",
-                                                  "Unsqueeze", "Identity", "Dropout"};
-  return n.schema && n.domain.empty() && port == 0 && n.inputs.size() > 0 &&
-         std::find(views.begin(), views.end(), n.op) != views.end();
-}
 
 /// Bytes of a tensor's elements in `l`; nullopt if they are unknown.
 std::optional<std::uint64_t> bytes_in(const value_type& t, layout l) {
@@ -39,21 +29,52 @@ class describer {
 public:
   explicit describer(const plan& p) : plan_(p), source_(*p.source), places_(source_.edges().size()) {}
 
-  memory_graph describe() {
+  plan_memory_graph describe() {
     for (const auto& s : plan_.steps)
-      add(s);
+      if (s.node == no_node)
+        add_transfer(s);
+      else
+        add(s);
     for (const auto e : plan_.fetch)
       leave(e);
+    if (!plan_.devices.empty())
+      follow_routes();
     return std::move(made_);
   }
 
 private:
+  /// Whether it reads and makes values in the host's memory.
+  [[nodiscard]] bool on_host(const plan_step& s) const { return plan_.memory_of(s.device) == 0; }
   [[nodiscard]] const graph::node& node_of(const plan_step& s) const { return source_.at(s.node); }
+
+  /// A transfer reads what it brings away until the copy is made, after its step has ended; so that leaves.
+  /// What it brings here has memory of its own.
+  void add_transfer(const plan_step& s) {
+    auto& step = made_.graph.steps.emplace_back();
+    made_.outputs.emplace_back(1, memory_graph::none);
+    made_.scratch.push_back(memory_graph::none);
+    if (s.from == 0) {
+      step.reads = places_[s.moves];
+      leave(s.moves);
+    }
+  }
+
+  /// Who waits for whom in a plan with places, where transfers stand between steps.
+  void follow_routes() {
+    for (auto& s : made_.graph.steps)
+      s.after.clear();
+    for (index i = 0; i < plan_.steps.size(); ++i)
+      for (const auto& output : plan_.steps[i].routes)
+        for (const auto& r : output)
+          if (r.step != plan_step::to_result)
+            made_.graph.steps[r.step].after.push_back(i);
+  }
 
   void add(const plan_step& s) {
     const auto& n = node_of(s);
-    made_.steps.emplace_back();
-    auto& step = made_.steps.back();
+    auto& step = made_.graph.steps.emplace_back();
+    made_.outputs.emplace_back(n.outputs.size(), memory_graph::none);
+    made_.scratch.push_back(memory_graph::none);
     step.ns = s.estimated_ns.value_or(0);
     for (index port = 0; port < n.inputs.size(); ++port) {
       const auto bound =
@@ -64,12 +85,17 @@ private:
       if (edge.producer != no_node && plan_.step_of[edge.producer] != plan::no_step &&
           !is_fed(n.inputs[port]))
         step.after.push_back(plan_.step_of[edge.producer]);
-      step.reads.insert(step.reads.end(), places_[n.inputs[port]].begin(), places_[n.inputs[port]].end());
+      if (on_host(s))
+        step.reads.insert(step.reads.end(), places_[n.inputs[port]].begin(), places_[n.inputs[port]].end());
     }
+    if (!on_host(s))
+      return;
     for (index port = 0; port < n.outputs.size(); ++port)
       make(s, n, port, step);
-    if (s.kernel && s.kernel->traits().scratch_bytes > 0)
-      step.makes.push_back(new_buffer(s.kernel->traits().scratch_bytes));
+    if (s.device == 0 && s.kernel && s.kernel->traits().scratch_bytes > 0) {
+      made_.scratch.back() = new_buffer(s.kernel->traits().scratch_bytes);
+      step.makes.push_back(made_.scratch.back());
+    }
     if (may_keep(s, n))
       for (const auto e : n.inputs)
         if (e != no_edge)
@@ -86,6 +112,7 @@ private:
     if (const auto bytes = own_bytes(s, n, port)) {
       const auto b = new_buffer(*bytes);
       step.makes.push_back(b);
+      made_.outputs.back()[port] = b;
       places.push_back(b);
       permit_in_place(s, n, port, b, step);
     }
@@ -97,20 +124,28 @@ private:
       for (std::size_t i = 0; i < n.inputs.size(); ++i)
         look_into(i);
     else if (n.schema)
-      for (const auto& [output, input] : n.schema->aliases)
-        if (output == port)
-          look_into(input);
+      for (const auto& alias : n.schema->aliases)
+        if (alias.output == port && may_be(s, alias))
+          look_into(alias.input);
+  }
+
+  /// Whether an output can share bytes with an input, by what is known of their shapes.
+  [[nodiscard]] static bool may_be(const plan_step& s, const op_schema::alias& a) {
+    const auto from = a.input < s.input_types.size() ? s.input_types[a.input].bytes() : std::nullopt;
+    const auto to = s.output_types[a.output].bytes();
+    return a.in_part || !from || !to || *from == *to;
   }
 
   /// The bytes of an output's own buffer; nullopt if it has none in the plan.
   [[nodiscard]] std::optional<std::uint64_t> own_bytes(const plan_step& s, const graph::node& n,
                                                        index port) const {
     const auto& t = s.output_types[port];
+    if (s.device != 0) // charged to another device
+      return std::nullopt;
     if (!n.schema || !s.kernel || !t.concrete() || t.element() == element_type::string)
       return std::nullopt;
     const auto& gives = s.kernel->traits().gives;
-    const auto bytes = bytes_in(t, port < gives.size() ? gives[port] : layout::plain);
-    return bytes ? std::optional{tensor_block_bytes(*bytes)} : std::nullopt;
+    return bytes_in(t, port < gives.size() ? gives[port] : layout::plain);
   }
 
   /// Where the kernel permits it, the types are the same, and no other input lies in the same bytes.
@@ -148,24 +183,31 @@ private:
   }
 
   index new_buffer(std::uint64_t bytes) {
-    made_.buffers.push_back({bytes});
-    return static_cast<index>(made_.buffers.size() - 1);
+    made_.graph.buffers.push_back({bytes});
+    return static_cast<index>(made_.graph.buffers.size() - 1);
   }
 
   void leave(edge_index e) {
     for (const auto b : places_[e])
-      made_.buffers[b].leaves = true;
+      made_.graph.buffers[b].leaves = true;
   }
 
   const plan& plan_;
   const graph& source_;
   std::vector<std::vector<index>> places_; // by edge: the buffers that its value may lie in
-  memory_graph made_;
+  plan_memory_graph made_;
 };
 
 } // namespace
 
-memory_graph memory_graph_of(const plan& p) {
+bool is_view(const graph::node& n, std::size_t port) {
+  constexpr std::array<std::string_view, 6> views{"Reshape",   "Flatten",  "Squeeze",
+                                                  "Unsqueeze", "Identity", "Dropout"};
+  return n.schema && n.domain.empty() && port == 0 && n.inputs.size() > 0 &&
+         std::find(views.begin(), views.end(), n.op) != views.end();
+}
+
+plan_memory_graph memory_of(const plan& p) {
   return describer{p}.describe();
 }
 

@@ -25,9 +25,10 @@ void while_stepping(stepped_executor& steps, F f) {
 /// until it is advanced.
 class stepped_engine {
 public:
-  explicit stepped_engine(std::uint64_t seed)
-    : steps_(std::make_shared<stepped_executor>(seed)),
-      engine_(std::make_unique<engine>(engine_options{.threads = steps_})) {
+  explicit stepped_engine(std::uint64_t seed, engine_options options = {})
+    : steps_(std::make_shared<stepped_executor>(seed)) {
+    options.threads = steps_;
+    engine_ = std::make_unique<engine>(std::move(options));
     steps_->run_all();
   }
   ~stepped_engine() {

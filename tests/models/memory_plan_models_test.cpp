@@ -29,7 +29,7 @@ struct model_case {
 };
 
 void add_with_bodies(const plan& p, std::vector<memory_graph>& to) {
-  to.push_back(memory_graph_of(p));
+  to.push_back(memory_of(p).graph);
   BOOST_TEST(to.back().steps.size() == p.steps.size());
   for (const auto& s : p.steps)
     for (const auto& body : s.bodies)

@@ -1,5 +1,4 @@
 #include <sluice/graph/graph_builder.hpp>
-#include <sluice/graph/tensor_block.hpp>
 #include <sluice/ops/operators.hpp>
 #include <sluice/scheduler/memory_plan.hpp>
 #include <sluice/scheduler/plan.hpp>
@@ -25,7 +24,7 @@ struct fixture {
     for (const auto e : g->inputs())
       request.fed.push_back({e, g->at_edge(e).type, {}});
     request.fetch.assign(g->outputs().begin(), g->outputs().end());
-    return memory_graph_of(*make_plan(g, fold_constants(*g, *operators, memory::heap()), request, kernels));
+    return memory_of(*make_plan(g, fold_constants(*g, *operators, memory::heap()), request, kernels)).graph;
   }
 
   /// Step `s` reads buffer `b`.
@@ -56,7 +55,7 @@ BOOST_AUTO_TEST_CASE(outputs_have_buffers_that_their_consumers_read) {
   const auto g = make();
   BOOST_REQUIRE(g.steps.size() == 4u); // Exp, Transpose, MatMul, Softmax
   const auto exp = g.steps[0].makes.at(0);
-  BOOST_TEST(g.buffers[exp].bytes == tensor_block_bytes(4096));
+  BOOST_TEST(g.buffers[exp].bytes == 4096u);
   BOOST_TEST(!g.buffers[exp].leaves);
   BOOST_TEST(g.steps[0].reads.empty()); // what is fed has no buffer
   BOOST_TEST(g.steps[0].in_place.empty());
@@ -95,7 +94,7 @@ BOOST_AUTO_TEST_CASE(what_may_be_a_view_has_a_buffer_and_keeps_its_input) {
   builder.output("y", builder.relu(builder.op("Exp", {part})));
   const auto g = make();
   BOOST_REQUIRE(g.steps.size() == 4u); // Exp, Slice, Exp, Relu
-  BOOST_TEST(g.buffers[g.steps[1].makes.at(0)].bytes == tensor_block_bytes(2048));
+  BOOST_TEST(g.buffers[g.steps[1].makes.at(0)].bytes == 2048u);
   BOOST_TEST(reads(g, 2, g.steps[0].makes[0]));
   BOOST_TEST(reads(g, 2, g.steps[1].makes[0]));
   BOOST_TEST(!reads(g, 3, g.steps[0].makes[0]));

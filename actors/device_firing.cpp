@@ -1,0 +1,220 @@
+#include <sluice/actors/device_firing.hpp>
+
+#include <sluice/actors/device_piece.hpp>
+#include <sluice/actors/graph_runtime.hpp>
+#include <sluice/actors/next_frames.hpp>
+#include <sluice/actors/pending_firing.hpp>
+#include <sluice/actors/session_devices.hpp>
+#include <sluice/actors/step_execution.hpp>
+
+#include <algorithm>
+
+namespace sluice {
+
+namespace {
+
+using way = session_devices::way;
+
+/// A piece of work in flight, as its frame sees it: an activity.
+class enqueued_piece final : public job {
+public:
+  enqueued_piece(frame& f, const executable_step& s) : frame_(f), step_(s) {}
+
+  /// Follows the piece until its event is done, and deletes itself then.
+  static void follow(std::unique_ptr<enqueued_piece> p, const event_ptr& e) {
+    p->frame_.activities.fetch_add(1, std::memory_order_relaxed);
+    p->event_ = e;
+    e->when_done([piece = p.release()] { piece->over(); });
+  }
+
+  void run(worker& here) noexcept override {
+    const next_frames::turn turn{here};
+    auto& f = frame_;
+    delete this;
+    f.release(here);
+  }
+
+private:
+  /// On a thread of the device.
+  void over() noexcept {
+    if (auto why = event_->failure())
+      frame_.fail(step_.index, named_failure(*step_.cell->node, std::move(why)));
+    auto left = frame_.activities.load(std::memory_order_relaxed);
+    while (left > 1) // as frame::release(), where others are left
+      if (frame_.activities.compare_exchange_weak(left, left - 1, std::memory_order_acq_rel,
+                                                  std::memory_order_relaxed))
+        return delete this;
+    // The frame, its session and the pool may be gone before submit() returns.
+    const auto threads = frame_.runtime.services().threads;
+    threads->submit(*this);
+  }
+
+  frame& frame_;
+  const executable_step& step_;
+  event_ptr event_;
+};
+
+shape shape_of(const value_type& t) {
+  return *t.shape().to_shape();
+}
+
+/// The events of values that are not known to be there.
+void wait_for(std::span<const value> inputs, std::vector<event_ptr>& after) {
+  for (const auto& v : inputs)
+    if (const auto* where = residence_of(v); where && !(where->ready()->done() && !where->ready()->failure()))
+      if (std::find(after.begin(), after.end(), where->ready()) == after.end())
+        after.push_back(where->ready());
+}
+
+/// Another tensor in the same bytes. What goes on then belongs to who it goes to alone, though work that
+/// writes it is in flight: a kernel may work in place on it.
+value same_bytes(const device& home, const device_tensor& t) {
+  return make_on_device(home, t.where->block(), t.content->type(), t.content->shape()).content;
+}
+
+/// A copy of `from` to `to`, of the same type, which nobody reads yet.
+device_copy copy_of(const value& from, value to, copy_kind kind) {
+  device_copy c;
+  c.kind = kind;
+  c.to = const_cast<void*>(to.tensor().raw());
+  c.from = from.tensor().raw();
+  c.bytes = from.tensor().bytes();
+  c.to_owner = std::move(to);
+  c.from_owner = from;
+  wait_for({&from, 1}, c.after);
+  return c;
+}
+
+void enqueue_kernel(frame& f, const executable_step& s, std::span<value> inputs, std::span<value> outputs) {
+  const auto& planned = *s.planned;
+  const auto& devices = *f.runtime.services().devices;
+  auto& home = *devices.at(planned.device).accelerator;
+  auto& account = *f.accounts[planned.device];
+  std::vector<device_tensor> made; // what goes on; the piece has tensors of its own in the same bytes
+  std::vector<value> written_to;
+  block_list written;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& type = planned.output_types[i];
+    auto reused = block_in_place(*s.kernel, i, type, inputs, written);
+    if (reused)
+      written.push_back(reused);
+    made.push_back(reused ? make_on_device(home, std::move(reused), type.element(), shape_of(type))
+                          : make_on_device(home, account, type.element(), shape_of(type)));
+    outputs[i] = made.back().content;
+    written_to.emplace_back(same_bytes(home, made.back()));
+  }
+  const auto& services = f.runtime.services();
+  const auto piece = std::make_shared<device_piece>(device_piece{.node = *s.cell->node,
+                                                                 .kernel = *s.kernel,
+                                                                 .types = planned.output_types,
+                                                                 .account = &account,
+                                                                 .inputs = {inputs.begin(), inputs.end()},
+                                                                 .outputs = std::move(written_to),
+                                                                 .width = services.width,
+                                                                 .random_seed = services.seed + f.number});
+  if (const auto bytes = static_cast<std::int64_t>(s.kernel->traits().scratch_bytes))
+    piece->scratch = make_on_device(home, account, element_type::uint8, {bytes}).content;
+  device_work work;
+  work.run = [piece](const issue_context& here) { piece->run(here); };
+  work.estimate = std::chrono::nanoseconds{static_cast<std::int64_t>(planned.estimated_ns.value_or(0))};
+  wait_for(inputs, work.after);
+  auto follower = std::make_unique<enqueued_piece>(f, s);
+  const auto event = devices.stream(planned.device, way::compute, f.slot + planned.stream).enqueue(work);
+  for (auto& m : made)
+    m.where->set_ready(event);
+  enqueued_piece::follow(std::move(follower), event);
+}
+
+void bring_to_accelerator(frame& f, const executable_step& s, const value& from, value& output) {
+  const auto& planned = *s.planned;
+  const auto& devices = *f.runtime.services().devices;
+  auto& home = *devices.at(planned.device).accelerator;
+  const auto& t = from.tensor();
+  const auto made = make_on_device(home, *f.accounts[planned.device], t.type(), t.shape());
+  output = made.content;
+  auto copy =
+      copy_of(from, same_bytes(home, made), planned.from == 0 ? copy_kind::to_device : copy_kind::from_peer);
+  if (planned.from != 0)
+    copy.peer = devices.at(planned.from).accelerator.get();
+  auto follower = std::make_unique<enqueued_piece>(f, s);
+  const auto event = devices.stream(planned.device, way::in, f.slot + s.index).copy(std::move(copy));
+  made.where->set_ready(event);
+  enqueued_piece::follow(std::move(follower), event);
+}
+
+void bring_to_host(frame& f, const executable_step& s, const value& from) {
+  const auto& t = from.tensor();
+  value made = tensor::make(t.type(), t.shape(), *f.memory);
+  auto token = std::make_shared<pending_firing>(f, s);
+  try {
+    const auto event = f.runtime.services()
+                           .devices->stream(s.planned->from, way::out, f.slot + s.index)
+                           .copy(copy_of(from, made, copy_kind::to_host));
+    event->when_done([token, event, made]() mutable {
+      if (auto why = event->failure())
+        token->fail(std::move(why));
+      else
+        token->succeed({&made, 1});
+    });
+  } catch (...) {
+    if (token->withdraw())
+      throw;
+  }
+}
+
+/// A firing on the threads of another CPU device.
+struct distant_firing final : job {
+  distant_firing(std::shared_ptr<pending_firing> t, frame& f, const executable_step& s)
+    : token(std::move(t)), owner(f), step(s) {}
+
+  void run(worker& here) noexcept override {
+    std::vector<value> outputs(step.outputs);
+    try {
+      // The firing is not over: its inputs are in the slot.
+      const std::span<value> inputs{owner.state(step.state_offset).inputs(), step.inputs};
+      const auto how = compute(owner, step, inputs, outputs, here, *owner.accounts[step.planned->device]);
+      if (how == completion::done)
+        token->succeed(outputs);
+      else
+        static_cast<void>(token->withdraw()); // the kernel has a token of its own
+    } catch (...) {
+      token->fail(std::current_exception());
+    }
+    delete this;
+  }
+
+  const std::shared_ptr<pending_firing> token;
+  frame& owner;
+  const executable_step& step;
+};
+
+void fire_on_other_cpu(frame& f, const executable_step& s) {
+  const auto& threads = f.runtime.services().devices->at(s.planned->device).threads;
+  threads->submit(*new distant_firing{std::make_shared<pending_firing>(f, s), f, s});
+}
+
+} // namespace
+
+completion fire_elsewhere(frame& f, const executable_step& s, std::span<value> inputs,
+                          std::span<value> outputs) {
+  using kind = executable_step::kind;
+  f.share();
+  const auto& planned = *s.planned;
+  if (s.what == kind::on_other_cpu) {
+    fire_on_other_cpu(f, s);
+    return completion::pending;
+  }
+  if (s.what == kind::transfer && planned.device == 0) {
+    bring_to_host(f, s, inputs[0]);
+    return completion::pending;
+  }
+  if (s.what == kind::transfer)
+    bring_to_accelerator(f, s, inputs[0], outputs[0]);
+  else if (planned.view)
+    outputs[0] = tensor::reshaped(inputs[0], shape_of(planned.output_types[0]));
+  else
+    enqueue_kernel(f, s, inputs, outputs);
+  return completion::done;
+}
+
+} // namespace sluice
