@@ -1,5 +1,9 @@
 #include <sluice/ops/operators.hpp>
 
+#ifndef SLUICE_MINI_OPS
+#  include <oneapi/dnnl/dnnl.h>
+#endif
+
 namespace sluice {
 
 std::shared_ptr<const operator_library> standard_operators() {
@@ -50,6 +54,15 @@ std::shared_ptr<const operator_library> standard_operators() {
     return std::shared_ptr<const operator_library>{std::move(made)};
   }();
   return library;
+}
+
+std::string kernel_library_version() {
+#ifndef SLUICE_MINI_OPS
+  const auto& v = *dnnl_version();
+  return "oneDNN " + std::to_string(v.major) + '.' + std::to_string(v.minor) + '.' + std::to_string(v.patch);
+#else
+  return "none";
+#endif
 }
 
 } // namespace sluice

@@ -3,11 +3,15 @@
 #include <sluice/devices/operator_library.hpp>
 
 #include <memory>
+#include <string>
 
 namespace sluice {
 
 /// All operators of this build with their CPU kernels; made once. @threadsafe
 [[nodiscard]] SLUICE_API std::shared_ptr<const operator_library> standard_operators();
+
+/// The library that dense kernels are made with, and its version: "oneDNN 2.6.0"; "none" in a build without.
+[[nodiscard]] SLUICE_API std::string kernel_library_version();
 
 } // namespace sluice
 

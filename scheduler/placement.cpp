@@ -5,6 +5,7 @@
 #include <sluice/scheduler/placement_starts.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace sluice {
 
@@ -27,7 +28,7 @@ public:
       search_.improve(archive_.fastest(), placement_search::goal::earlier, work / 2);
       stages_.push_back(archive_.fastest());
       if (archive_.fastest().fits()) {
-        search_.improve(archive_.frugal(), placement_search::goal::fewer_bytes, work);
+        save_bytes(work);
         stages_.push_back(archive_.frugal());
       }
     }
@@ -70,6 +71,22 @@ private:
       search_.improve(starts_[i], placement_search::goal::earlier, work / count);
   }
 
+  /// From the fastest, and from starts that are a little late but move little: fewer bytes may be near them.
+  void save_bytes(std::size_t work) {
+    constexpr std::size_t most = 3;
+    constexpr double late = 1.08;
+    std::erase_if(starts_, [&](const auto& c) {
+      return !c.fits() || c.score.finish_ns > late * archive_.fastest().score.finish_ns ||
+             c.score.link_bytes >= archive_.frugal().score.link_bytes;
+    });
+    std::stable_sort(starts_.begin(), starts_.end(),
+                     [](const auto& a, const auto& b) { return a.score.link_bytes < b.score.link_bytes; });
+    const auto count = std::min(most, starts_.size());
+    for (std::size_t i = 0; i < count; ++i)
+      search_.improve(starts_[i], placement_search::goal::fewer_bytes, work / (count + 2));
+    search_.improve(archive_.frugal(), placement_search::goal::fewer_bytes, 2 * work / (count + 2));
+  }
+
   void try_starts() {
     stages_.push_back(try_start(place_greedily(problem_, units_, timeline_, by_rank_, 0, &units_.decisions)));
     if (!stages_.back().fits())
@@ -81,30 +98,68 @@ private:
         archive_.bound(single.score.finish_ns);
   }
 
-  /// Cuts between the first device and each other one, from cheap to dear memory there.
+  /// Cuts between the first device and each other one.
   void try_cuts() {
+    for (std::uint32_t d = 1; d < problem_.devices.size(); ++d) {
+      for (const auto price : is_large() ? std::vector{1.0} : std::vector{0.1, 0.3, 1.0, 3.0})
+        static_cast<void>(try_start(place_by_cut(problem_, units_, timeline_, 0, d, {.time = price})));
+      if (static_cast<double>(problem_.devices[d].budget) < all_bytes())
+        try_tight_cuts(d);
+    }
+  }
+
+  /// Cuts for a device that cannot hold everything. Its memory is parted between weights and what one step
+  /// holds: steps that hold more stay away, and weights get the lowest price at which they fit, or nearly.
+  void try_tight_cuts(std::uint32_t d) {
+    // Of a byte of values against one of weights, and of time against transfers.
+    const auto weights =
+        is_large() ? std::vector<std::pair<double, double>>{{0.0, 1.0}, {0.3, 1.0}}
+                   : std::vector<std::pair<double, double>>{{0.0, 1.0}, {0.3, 1.0}, {0.0, 0.3}, {0.0, 0.1}};
+    for (const auto part : parts_for_a_step())
+      for (const auto& [share, time] : weights) {
+        auto low = 0.0; // in powers of ten around what a byte is worth on average
+        auto prices = placement_prices{.time = time,
+                                       .most_bytes = part * static_cast<double>(problem_.devices[d].budget)};
+        const auto worth = all_time() / all_bytes();
+        auto cheap = -2.0, dear = 3.0;
+        for (auto trial = 0; trial < (is_large() ? 5 : 8); ++trial) {
+          low = (cheap + dear) / 2;
+          prices.weight_byte = time * worth * std::pow(10, low);
+          prices.value_byte = share * prices.weight_byte;
+          const auto made = try_start(place_by_cut(problem_, units_, timeline_, 0, d, prices));
+          (made.fits() ? dear : cheap) = low;
+        }
+      }
+  }
+
+  /// Parts of a budget that a step may hold.
+  [[nodiscard]] std::vector<double> parts_for_a_step() const {
+    if (is_large())
+      return {0.5, 0.15};
+    if (problem_.steps.size() > 200)
+      return {0.9, 0.6, 0.4, 0.25, 0.12, 0.05};
+    return {0.95, 0.8, 0.65, 0.5, 0.4, 0.32, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03};
+  }
+
+  /// A large graph gets few cuts: one costs more than a layout.
+  [[nodiscard]] bool is_large() const { return problem_.steps.size() > 1000; }
+
+  [[nodiscard]] double all_bytes() const {
     auto bytes = 1.0;
     for (const auto& c : problem_.constants)
       bytes += static_cast<double>(c.bytes);
     for (const auto& v : problem_.values)
       bytes += static_cast<double>(v.bytes);
+    return bytes;
+  }
+
+  [[nodiscard]] double all_time() const {
     auto time = 0.0;
     for (const auto& unit : units_.units)
       if (unit.allowed.size() > 1)
         for (const auto s : unit.steps)
           time += problem_.steps[s].time_ns[unit.allowed.front()];
-    // A large graph gets few: a cut costs more than a layout.
-    constexpr std::size_t large = 500;
-    const auto few = problem_.steps.size() > large;
-    const auto price_factor = few ? 8.0 : 1.5;
-    for (std::uint32_t d = 1; d < problem_.devices.size(); ++d)
-      for (const auto price : few ? std::vector{1.0} : std::vector{0.1, 0.3, 1.0, 3.0}) {
-        static_cast<void>(try_start(place_by_cut(problem_, units_, timeline_, 0, d, {price, 0})));
-        if (static_cast<double>(problem_.devices[d].budget) < bytes)
-          for (auto byte = time / bytes / 8; byte < 64 * time / bytes; byte *= price_factor)
-            static_cast<void>(
-                try_start(place_by_cut(problem_, units_, timeline_, 0, d, {price, price * byte})));
-      }
+    return time;
   }
 
   void record_revisions() {

@@ -13,7 +13,7 @@ struct placement_options {
   double slack = 0.02; ///< by how much finish may be later if fewer bytes then cross the links
   /// How hard to search, in parts that take about 2 ns: the same answer on every machine. Starting points are
   /// tried in any case.
-  std::size_t effort = 12'000'000;
+  std::size_t effort = 30'000'000;
 };
 
 /// Steps and transfers in time, and what they need. The estimate that a placement was chosen by.

@@ -122,7 +122,7 @@ public:
     const auto side = network_.cut(source_, sink_);
     auto places = place_on_one(problem_, units_, first_);
     for (std::size_t u = 0; u < units_.units.size(); ++u)
-      if (may(units_.units[u], second_) && !side[vertex(u)])
+      if (may_second(units_.units[u]) && !side[vertex(u)])
         for (const auto s : units_.units[u].steps)
           places[s] = second_;
     return places;
@@ -132,13 +132,20 @@ private:
   [[nodiscard]] static bool may(const placement_units::unit& unit, std::uint32_t device) {
     return std::find(unit.allowed.begin(), unit.allowed.end(), device) != unit.allowed.end();
   }
+  /// A unit without another place may go to the second device whatever it holds there.
+  [[nodiscard]] bool may_second(const placement_units::unit& unit) const {
+    return may(unit, second_) &&
+           (!may(unit, first_) || std::all_of(unit.steps.begin(), unit.steps.end(), [&](std::uint32_t s) {
+             return timeline_.held_bytes(s) <= prices_.most_bytes;
+           }));
+  }
   [[nodiscard]] static std::uint32_t vertex(std::size_t unit) { return static_cast<std::uint32_t>(unit + 2); }
   [[nodiscard]] std::uint32_t vertex_of(std::uint32_t step) const { return vertex(units_.unit_of[step]); }
 
   void add_unit(const placement_units::unit& unit) {
     const auto v = network_.add_vertex();
     const auto on_first = may(unit, first_);
-    const auto on_second = may(unit, second_);
+    const auto on_second = may_second(unit);
     auto cost_first = 0.0;
     auto cost_second = 0.0;
     for (const auto s : unit.steps) {
@@ -146,9 +153,9 @@ private:
       cost_first += prices_.time * step.time_ns[first_];
       cost_second += prices_.time * step.time_ns[second_];
       for (const auto c : step.constants)
-        cost_second += prices_.byte * static_cast<double>(problem_.constants[c].bytes);
+        cost_second += prices_.weight_byte * static_cast<double>(problem_.constants[c].bytes);
       for (const auto o : step.outputs)
-        cost_second += prices_.byte * static_cast<double>(problem_.values[o].bytes);
+        cost_second += prices_.value_byte * static_cast<double>(problem_.values[o].bytes);
     }
     network_.add_arc(v, sink_, on_first || !on_second ? cost_first_or_free(on_first, cost_first) : endless);
     network_.add_arc(source_, v, on_second ? cost_second : endless);

@@ -3,14 +3,18 @@
 #include <sluice/scheduler/placement_timeline.hpp>
 #include <sluice/scheduler/placement_units.hpp>
 
+#include <limits>
 #include <vector>
 
 namespace sluice {
 
 /// What a cut weighs transfers against.
 struct placement_prices {
-  double time = 1; ///< of a nanosecond of a step, where one of a transfer costs 1
-  double byte = 0; ///< of a byte of weights and outputs on the second device, in nanoseconds
+  double time = 1;        ///< of a nanosecond of a step, where one of a transfer costs 1
+  double weight_byte = 0; ///< of a byte of weights on the second device, in nanoseconds
+  double value_byte = 0;  ///< of a byte of outputs there
+  /// What a step on the second device may hold while it runs, weights apart.
+  double most_bytes = std::numeric_limits<double>::infinity();
 };
 
 /// Divides the steps between two devices so that transfers, times and bytes at these prices are least

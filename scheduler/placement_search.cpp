@@ -131,7 +131,7 @@ bool placement_search::change(placement_candidate& c) {
   if (kind < 6)
     return move_stretch(c);
   if (kind < 7)
-    return swap_two(c);
+    return swap_clusters(c);
   return shift_turn(c);
 }
 
@@ -168,14 +168,10 @@ bool placement_search::move_one(placement_candidate& c) {
   return move(c, unit, other_device(c, unit));
 }
 
-/// Neighbours that lie on one device go to another together.
-bool placement_search::move_cluster(placement_candidate& c) {
-  const auto first = any_movable();
+/// Neighbours that lie on one device go to another together: `first` and up to `size` around it.
+void placement_search::move_around(placement_candidate& c, std::uint32_t first, std::uint32_t to,
+                                   std::size_t size) {
   const auto from = c.places[units_.units[first].steps.front()];
-  const auto to = other_device(c, first);
-  auto size = std::size_t{2};
-  while (size < movable_.size() && random(3) != 0)
-    size += 1 + size / 3;
   queue_.assign(1, first);
   seen_[first] = 1;
   for (std::size_t i = 0; i < queue_.size() && i < size; ++i) {
@@ -188,6 +184,18 @@ bool placement_search::move_cluster(placement_candidate& c) {
   }
   for (const auto u : queue_)
     seen_[u] = 0;
+}
+
+std::size_t placement_search::any_size(std::size_t least) {
+  auto size = least;
+  while (size < movable_.size() && random(3) != 0)
+    size += 1 + size / 3;
+  return size;
+}
+
+bool placement_search::move_cluster(placement_candidate& c) {
+  const auto first = any_movable();
+  move_around(c, first, other_device(c, first), any_size(2));
   return true;
 }
 
@@ -207,12 +215,18 @@ bool placement_search::move_stretch(placement_candidate& c) {
   return moved;
 }
 
-bool placement_search::swap_two(placement_candidate& c) {
+/// Where memory is full, nothing can come before something else has gone.
+bool placement_search::swap_clusters(placement_candidate& c) {
   const auto a = any_movable();
   const auto b = any_movable();
   const auto place_a = c.places[units_.units[a].steps.front()];
   const auto place_b = c.places[units_.units[b].steps.front()];
-  return place_a != place_b && move(c, a, place_b) && move(c, b, place_a);
+  if (place_a == place_b)
+    return false;
+  move_around(c, a, place_b, any_size(1));
+  if (c.places[units_.units[b].steps.front()] == place_b)
+    move_around(c, b, place_a, any_size(1));
+  return true;
 }
 
 bool placement_search::shift_turn(placement_candidate& c) {

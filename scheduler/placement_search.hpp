@@ -71,7 +71,9 @@ private:
   [[nodiscard]] bool move_one(placement_candidate& c);
   [[nodiscard]] bool move_cluster(placement_candidate& c);
   [[nodiscard]] bool move_stretch(placement_candidate& c);
-  [[nodiscard]] bool swap_two(placement_candidate& c);
+  [[nodiscard]] bool swap_clusters(placement_candidate& c);
+  void move_around(placement_candidate& c, std::uint32_t first, std::uint32_t to, std::size_t size);
+  [[nodiscard]] std::size_t any_size(std::size_t least);
   [[nodiscard]] bool shift_turn(placement_candidate& c);
   [[nodiscard]] bool on_border(const placement_candidate& c, std::uint32_t unit) const;
 

@@ -44,6 +44,13 @@ public:
   }
   /// The step that makes `value`; no_step if it is fed.
   [[nodiscard]] std::uint32_t producer(std::uint32_t value) const noexcept { return producer_[value]; }
+  /// What a device holds for `step` while it runs: inputs, outputs, scratch.
+  [[nodiscard]] double held_bytes(std::uint32_t step) const noexcept {
+    auto held = made_bytes_[step];
+    for (const auto v : inputs(step))
+      held += static_cast<double>(problem_.values[v].bytes);
+    return held;
+  }
   /// The time of a transfer on the link `from` → `to`.
   [[nodiscard]] double transfer_ns(std::uint32_t value, std::uint32_t from, std::uint32_t to) const noexcept {
     const auto& link = problem_.links[link_[from * devices_ + to]];

@@ -2,6 +2,7 @@
 
 #include <sluice/graph/tensor_block.hpp>
 #include <sluice/scheduler/control_flow.hpp>
+#include <sluice/scheduler/cost_model.hpp>
 #include <sluice/scheduler/evaluate.hpp>
 #include <sluice/scheduler/frame_layout.hpp>
 #include <sluice/scheduler/step_place.hpp>
@@ -236,20 +237,10 @@ private:
   static std::optional<double> estimate(const graph::node& n, std::span<const value_type* const> types,
                                         std::span<const value> constants,
                                         std::span<const value_type> outputs) {
-    if (!n.schema || is_control_flow(n))
+    const auto cost = firing_cost(n, types, constants, outputs);
+    if (!cost)
       return std::nullopt;
-    for (const auto* t : types)
-      if (t && !t->concrete())
-        return std::nullopt;
-    const op_view op{n.attributes, n.opset, types, constants, n.outputs.size()};
-    op_cost cost;
-    if (n.schema->cost) {
-      cost = n.schema->cost(op, outputs);
-    } else {
-      for (const auto& t : outputs)
-        cost.bytes += static_cast<double>(t.bytes().value_or(0));
-    }
-    return std::max(cost.flops / flops_per_ns, cost.bytes / bytes_per_ns);
+    return std::max(cost->flops / flops_per_ns, cost->bytes / bytes_per_ns);
   }
 
   /// Leaves out steps whose outputs turned out not to be needed, because a reader was computed when planned.

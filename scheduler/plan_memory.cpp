@@ -200,13 +200,6 @@ private:
 
 } // namespace
 
-bool is_view(const graph::node& n, std::size_t port) {
-  constexpr std::array<std::string_view, 6> views{"Reshape",   "Flatten",  "Squeeze",
-                                                  "Unsqueeze", "Identity", "Dropout"};
-  return n.schema && n.domain.empty() && port == 0 && n.inputs.size() > 0 &&
-         std::find(views.begin(), views.end(), n.op) != views.end();
-}
-
 plan_memory_graph memory_of(const plan& p) {
   return describer{p}.describe();
 }

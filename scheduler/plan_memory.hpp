@@ -1,6 +1,5 @@
 #pragma once
 
-#include <sluice/graph/graph.hpp>
 #include <sluice/scheduler/memory_graph.hpp>
 
 namespace sluice {

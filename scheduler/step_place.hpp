@@ -17,6 +17,6 @@ struct plan_step;
 void place_step(plan_step& step, const graph::node& n, const node_places& places);
 
 /// True if output `port` of `n` is always a view of its first input, or that input itself.
-[[nodiscard]] bool is_view(const graph::node& n, std::size_t port) noexcept;
+[[nodiscard]] SLUICE_API bool is_view(const graph::node& n, std::size_t port) noexcept;
 
 } // namespace sluice

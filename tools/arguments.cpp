@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* exit_codes = "Exit status:\n"
                                    "  0  it went well\n"
-                                   "  1  a run, a test or a comparison failed\n"
+                                   "  1  a run, a test or a comparison failed, or no placement fits\n"
                                    "  2  an option, or an input's name, type or shape, is wrong\n"
                                    "  3  a file cannot be read, written or understood\n"
                                    "  4  the model needs what Sluice does not have\n"
@@ -230,6 +230,68 @@ void add_operators(CLI::App& app, operators_arguments& a, action& chosen) {
   sub.add_flag("--markdown", a.markdown, "As docs/operators.md");
 }
 
+void add_devices_options(CLI::App& sub, device_options& o) {
+  sub.add_option(
+         "--device", o.devices,
+         "A device beside the CPU, as sim:0 or sim:0=memory=512MiB,rate=4,bandwidth=12GB/s,latency=10us;\n"
+         "may be repeated")
+      ->type_name("DEVICE")
+      ->allow_extra_args(false);
+  sub.add_option("--devices", o.device_files, "Devices from a JSON file")
+      ->type_name("FILE")
+      ->check(file_name())
+      ->allow_extra_args(false);
+  sub.add_option(
+         "--budget", o.budgets,
+         "The most bytes in use on a device, as sim:0=256MiB; auto is what the machine, the container\n"
+         "or the device has; may be repeated")
+      ->type_name("DEVICE=SIZE")
+      ->allow_extra_args(false);
+}
+
+void add_devices(CLI::App& app, devices_arguments& a, action& chosen) {
+  auto& sub = add_command(app, "devices", "List the devices there are, and why others are not", chosen,
+                          [&a] { return devices(a); });
+  add_devices_options(sub, a.devices);
+  sub.add_option("--json", a.json, "Write them as JSON; - is standard output")
+      ->type_name("FILE")
+      ->check(file_name());
+}
+
+void add_plan(CLI::App& app, plan_arguments& a, action& chosen) {
+  auto& sub =
+      add_command(app, "plan", "Show where a model would run, how long it takes and what memory it needs",
+                  chosen, [&a] { return plan(a); });
+  auto& o = a.planning;
+  add_model(sub, o.model);
+  add_dims(sub, o.dims);
+  sub.add_option("--shape", o.shapes, "Shape of an input, as x=1x3x224x224; may be repeated")
+      ->type_name("INPUT=SHAPE")
+      ->allow_extra_args(false);
+  add_devices_options(sub, o.devices);
+  sub.add_option("--placement", o.placement, "Rules that say where nodes go (docs/placement.md)")
+      ->type_name("FILE")
+      ->check(file_name());
+  sub.add_flag("--strict", o.strict, "Refuse what rules demand and cannot be kept, instead of moving it");
+  sub.add_flag("--measure", o.measure, "Measure the model's kernels first, and keep their times");
+  sub.add_option("--profile", o.profile,
+                 "Kernel times to estimate by, and to add to with --measure; by default the user's own\n"
+                 "in $XDG_CACHE_HOME/sluice or ~/.cache/sluice")
+      ->type_name("FILE")
+      ->check(file_name());
+  sub.add_flag("--log-placement", a.log_placement, "Print the decision about every node");
+  sub.add_option("--explain", a.explain, "Print the decision about a node, and nothing else; may be repeated")
+      ->type_name("NODE")
+      ->allow_extra_args(false);
+  sub.add_option("--json", a.json, "Write the plan as JSON; - is standard output")
+      ->type_name("FILE")
+      ->check(file_name());
+  sub.add_option("--html", a.html, "Write the plan as a page for a browser")
+      ->type_name("FILE")
+      ->check(file_name());
+  add_execution(sub, o.execution);
+}
+
 exit_code parse_and_carry_out(int argc, const char* const* argv) {
   CLI::App app{"Sluice runs dataflow graphs as actors.", "sluice"};
   app.set_version_flag("--version", "sluice " SLUICE_VERSION);
@@ -247,11 +309,15 @@ exit_code parse_and_carry_out(int argc, const char* const* argv) {
   bench_arguments bench_with;
   test_arguments test_with;
   operators_arguments operators_with;
+  devices_arguments devices_with;
+  plan_arguments plan_with;
   add_run(app, run_with, chosen);
   add_inspect(app, inspect_with, chosen);
   add_bench(app, bench_with, chosen);
   add_test(app, test_with, chosen);
   add_operators(app, operators_with, chosen);
+  add_devices(app, devices_with, chosen);
+  add_plan(app, plan_with, chosen);
 
   try {
     app.parse(argc, argv);

@@ -10,7 +10,7 @@ namespace sluice::tools {
 /// How the command ends; `sluice --help` lists the same.
 enum class exit_code : int {
   success = 0,
-  failed = 1,      ///< a run, a test or a comparison failed
+  failed = 1,      ///< a run, a test or a comparison failed, or no placement fits
   usage = 2,       ///< an option, an input's name, type or shape is wrong
   bad_file = 3,    ///< a file cannot be read, written or understood
   unsupported = 4, ///< the model needs what Sluice does not have

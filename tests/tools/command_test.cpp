@@ -1,6 +1,5 @@
+#include "command_line.hpp"
 #include "tiny_models.hpp"
-
-#include <tools/arguments.hpp>
 
 #include <sluice/graph/onnx_tensor.hpp>
 #include <sluice/graph/tensor.hpp>
@@ -9,88 +8,22 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <tests/support/temporary_folder.hpp>
-
-#include <iostream>
-#include <sstream>
-
 using namespace sluice;
 using namespace sluice::tools;
-
-namespace {
-
-/// What the command does with some words, in a folder with a few files.
-class command_line {
-public:
-  command_line() {
-    write_file(path("model.onnx"), test::identity_model());
-    write_file(path("sum.onnx"), test::sum_model());
-    write_file(path("odd.onnx"), test::nonsense_model());
-    write_file(path("broken.onnx"), "certainly no model");
-    write_file(path("broken.npy"), "no array");
-    save_npy(path("two.npy"), tensor::of<float>({2}, {1, 2}));
-    save_npy(path("ints.npy"), tensor::of<std::int64_t>({2}, {1, 2}));
-  }
-
-  [[nodiscard]] std::string path(std::string_view name) const { return (folder_ / name).string(); }
-
-  /// "@" at the start of a word, or behind its "=", stands for the folder.
-  exit_code run(std::vector<std::string> words) {
-    std::vector<const char*> argv{"sluice"};
-    for (auto& w : words) {
-      if (const auto at = w.find('@'); at != std::string::npos)
-        w = w.substr(0, at) + path(w.substr(at + 1));
-      argv.push_back(w.c_str());
-    }
-    output_.str({});
-    struct restore {
-      std::streambuf* old;
-      ~restore() { std::cout.rdbuf(old); } // which forgets failures, too
-    } const back{std::cout.rdbuf(std::exchange(output_lost_, false) ? nullptr : output_.rdbuf())};
-    return run_command_line(static_cast<int>(argv.size()), argv.data());
-  }
-
-  /// How the command ends that must fail, and what it says.
-  std::pair<exit_code, std::string> fail(const std::vector<std::string>& words) {
-    line_.clear();
-    for (const auto& w : words)
-      line_ += w + ' ';
-    try {
-      return {run(words), "nothing"};
-    } catch (const command_error& e) {
-      return {e.code(), e.what()};
-    } catch (const error& e) {
-      return {exit_code_of(e.code()), e.what()};
-    }
-  }
-
-  /// Makes standard output fail for the next run.
-  void lose_output() { output_lost_ = true; }
-
-  [[nodiscard]] const std::string& line() const { return line_; }
-  [[nodiscard]] std::string output() const { return output_.str(); }
-
-private:
-  test::temporary_folder folder_;
-  std::ostringstream output_;
-  bool output_lost_ = false;
-  std::string line_;
-};
-
-struct wrong_line {
-  std::vector<std::string> words;
-  exit_code code;
-  std::string says;
-};
-
-} // namespace
+using test::command_line;
+using test::wrong_line;
 
 BOOST_AUTO_TEST_SUITE(command)
 
 BOOST_AUTO_TEST_CASE(help_and_version_are_not_errors) {
   command_line c;
-  for (const auto& words : std::vector<std::vector<std::string>>{
-           {"--help"}, {"run", "--help"}, {"inspect", "-h"}, {"bench", "--help"}, {"test", "--help"}}) {
+  for (const auto& words : std::vector<std::vector<std::string>>{{"--help"},
+                                                                 {"run", "--help"},
+                                                                 {"inspect", "-h"},
+                                                                 {"bench", "--help"},
+                                                                 {"test", "--help"},
+                                                                 {"devices", "--help"},
+                                                                 {"plan", "--help"}}) {
     BOOST_TEST((c.run(words) == exit_code::success));
     BOOST_TEST(c.output().find("Exit status:") != std::string::npos);
   }
@@ -135,6 +68,8 @@ BOOST_AUTO_TEST_CASE(output_that_cannot_be_written_is_an_error_of_every_subcomma
                                                                  {"run", "@model.onnx", "-i", "1"},
                                                                  {"inspect", "@model.onnx"},
                                                                  {"bench", "@model.onnx", "--runs", "1"},
+                                                                 {"devices"},
+                                                                 {"plan", "@model.onnx"},
                                                                  {"operators"}}) {
     c.lose_output();
     const auto [code, sentence] = c.fail(words);

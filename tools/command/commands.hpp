@@ -4,6 +4,8 @@
 #include <tools/execution.hpp>
 #include <tools/exit_code.hpp>
 #include <tools/feeds/input_source.hpp>
+#include <tools/planning/devices.hpp>
+#include <tools/planning/model_plan.hpp>
 #include <tools/results/print_value.hpp>
 
 #include <cstddef>
@@ -62,5 +64,20 @@ struct operators_arguments {
   bool markdown = false; ///< as a page of the documentation
 };
 exit_code operators(const operators_arguments& a);
+
+struct devices_arguments {
+  device_options devices;
+  std::string json; ///< file to write, "-" for standard output
+};
+exit_code devices(const devices_arguments& a);
+
+struct plan_arguments {
+  planning_options planning;
+  std::vector<std::string> explain; ///< nodes whose decision is printed
+  bool log_placement = false;       ///< print every node's decision
+  std::string json;                 ///< file to write, "-" for standard output
+  std::string html;                 ///< file to write
+};
+exit_code plan(const plan_arguments& a);
 
 } // namespace sluice::tools
