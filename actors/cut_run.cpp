@@ -100,7 +100,7 @@ bool cut_run::take_result_memory(const cut_resources& r) {
   case lease_outcome::granted:
     break;
   }
-  memory_ = new frame_memory{r.ledger.name()};
+  memory_ = new frame_memory{r.ledger.name(), r.blocks};
   memory_->open({}, std::move(lease));
   return true;
 }
@@ -109,7 +109,8 @@ void cut_run::estimate(const cut_resources& r) {
   const auto a = std::min(small_sample, axes_.items);
   const auto b = std::min(large_sample, axes_.items);
   const auto sample = [&](std::int64_t items) {
-    const auto request = request_for(items);
+    auto request = request_for(items);
+    request.places = r.places;
     const auto p = make_plan(r.model, r.constants, request, r.kernels);
     packed_bytes_ = std::max(packed_bytes_, packed_need(*p));
     item_ns_ = item_time(*p, items);

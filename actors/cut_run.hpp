@@ -3,6 +3,7 @@
 #include <sluice/actors/cut_schedule.hpp>
 #include <sluice/actors/executable.hpp>
 #include <sluice/actors/run_state.hpp>
+#include <sluice/devices/block_pool.hpp>
 #include <sluice/devices/frame_memory.hpp>
 #include <sluice/devices/memory_ledger.hpp>
 #include <sluice/scheduler/batch_axes.hpp>
@@ -34,6 +35,8 @@ struct cut_resources {
   kernel_cache& kernels;
   memory_ledger& ledger; ///< of the session
   const memory_ledger& device;
+  std::shared_ptr<block_pool> blocks;
+  std::shared_ptr<const node_places> places;
   std::uint32_t in_flight = 1; ///< parts that should run at once
 };
 
@@ -66,8 +69,6 @@ public:
   [[nodiscard]] const std::shared_ptr<const std::vector<std::string>>& result_names() const noexcept {
     return what_.result_names;
   }
-  /// The most bytes that a frame of such a part is expected to have.
-  [[nodiscard]] std::uint64_t need_of(std::int64_t items) const noexcept { return need_.at(items); }
   /// Their plan, if it was kept.
   [[nodiscard]] std::shared_ptr<const executable_plan> plan_for(std::int64_t items) const;
   void keep_plan(std::int64_t items, std::shared_ptr<const executable_plan> p);

@@ -25,16 +25,10 @@ value_type type_of_result(const plan& p, edge_index e) {
 }
 
 /// What there is to know of `p` once it is gone.
-oversized_request oversized(const executable_plan& p) {
-  const auto& planned = *p.source;
-  // Parts run beside each other, each in the order that takes least memory.
-  oversized_request what{{},
-                         {.fed = planned.fed, .fetch = planned.fetch, .width = planned.width, .lanes = 1},
-                         p.result_names,
-                         {},
-                         p.frame_bytes()};
-  for (const auto e : planned.fetch)
-    what.result_types.push_back(type_of_result(planned, e));
+oversized_request oversized(const executable_plan& p, const plan_request& request) {
+  oversized_request what{{}, request, p.result_names, {}, p.frame_bytes()};
+  for (const auto e : request.fetch)
+    what.result_types.push_back(type_of_result(*p.source, e));
   return what;
 }
 
@@ -53,7 +47,7 @@ bool session_core::must_cut(const executable_plan& p) const {
 }
 
 void session_core::cut_waiting(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p) {
-  auto what = oversized(*p);
+  auto what = oversized(*p, t.request);
   p = nullptr; // its kernels may have packed weights
   for (const auto& r : plans_.file(t.key, nullptr)) {
     what.whole = r;
@@ -62,8 +56,7 @@ void session_core::cut_waiting(const plan_book::ticket& t, std::shared_ptr<const
 }
 
 bool session_core::runs_in_parts(run_state& r, const run_state::outcome& o) {
-  const auto keep = std::move(r.feeds);
-  r.feeds.clear();
+  const auto keep = std::exchange(r.kept_feeds, {});
   const auto* failure = std::get_if<std::exception_ptr>(&o);
   if (!failure || r.cut != run_state::cutting::none || !r.external.empty())
     return false;
@@ -75,7 +68,7 @@ bool session_core::runs_in_parts(run_state& r, const run_state::outcome& o) {
   } catch (...) {
     return false;
   }
-  auto what = oversized(*r.plan);
+  auto what = oversized(*r.plan, plans_.order_of(*r.plan)->request);
   plans_.forget(*r.plan);
   {
     const std::lock_guard lock{mutex_};
@@ -110,7 +103,8 @@ void session_core::cut_up(run_state& r, oversized_request what) {
 
 cut_resources session_core::resources_for_cuts() {
   const auto lanes = std::clamp(setup_.threads->concurrency(), 1U, setup_.window);
-  return {setup_.model, setup_.operators, constants_, *services_.kernels, *ledger_, *setup_.device, lanes};
+  return {setup_.model,  setup_.operators, constants_, *services_.kernels, *ledger_, *setup_.device,
+          setup_.blocks, places(),         lanes};
 }
 
 std::shared_ptr<const executable_plan>

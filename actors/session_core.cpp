@@ -272,11 +272,11 @@ frame* session_core::try_open(run_state& r) {
   f.opened_after_kill = services_.kills.load(std::memory_order_relaxed);
   f.trace = services_.trace.load(std::memory_order_acquire);
   r.may_run_again = setup_.options.on_device_loss == device_loss::retry && may_run_again(r);
-  if (r.may_run_again)
+  // A first frame may turn out to need more than was inferred: then it runs in parts.
+  if (r.may_run_again || (bounded_ && r.plan->fresh()))
     r.kept_feeds = r.feeds;
   // Complete before anybody else sees it: from now on it may be stopped, or be sent tokens.
-  // A first frame may turn out to need more than was inferred: its feeds are kept, to run in parts.
-  f.open(r.plan, bounded_ && r.plan->fresh() ? r.feeds : std::exchange(r.feeds, {}), nullptr, *this);
+  f.open(r.plan, std::move(r.feeds), nullptr, *this);
   f.shared = f.shared || !r.external.empty();
   running_[slot] = &r;
   r.slot = slot;
@@ -430,7 +430,7 @@ void session_core::on_quiescent(frame& f, worker&) noexcept {
     opened(*next, *next_request);
     next_frames::start_later(*next, *setup_.threads);
   }
-  if (!again && (r->feeds.empty() || !runs_in_parts(*r, outcome)))
+  if (!again && (r->kept_feeds.empty() || !runs_in_parts(*r, outcome)))
     r->settle(std::move(outcome), on_worker);
   if (last)
     end_actors();
@@ -684,9 +684,9 @@ void session_core::close(std::chrono::nanoseconds drain) {
     left = entrance_.take_all();
     for (auto& r : plans_.take_waiting())
       left.push_back(std::move(r));
-    for (auto& r : std::exchange(awaiting_loss_, {}))
-      left.push_back(std::move(r));
     for (auto& r : std::exchange(cut_, {}))
+      left.push_back(std::move(r));
+    for (auto& r : std::exchange(awaiting_loss_, {}))
       left.push_back(std::move(r));
     for (const auto& r : running_) {
       if (!r || r->stopped_by)

@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-/// The most bytes that a frame of `p` has at once, as far as is known: values, scratch spaces and results.
-/// Fed values are not counted.
+/// Bytes that a frame of `p` needs on the host, as planned: its arena, and values and results beside it. Fed
+/// values are not counted.
 [[nodiscard]] SLUICE_API std::uint64_t frame_need(const plan& p);
 
 /// Bytes of packed constants in the kernels of `p`.

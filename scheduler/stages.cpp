@@ -183,6 +183,8 @@ staged_graph staged_graph_of(const plan& p, std::int64_t items) {
     made.values.push_back({share(f.type.bytes().value_or(0)), staged_graph::fed, false});
   }
   for (const auto& s : p.steps) {
+    if (s.node == no_node) // a transfer, which is none of the graph
+      continue;
     const auto& n = g.at(s.node);
     const auto at = static_cast<index>(made.steps.size());
     staged_graph::step step;
