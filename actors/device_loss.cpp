@@ -1,6 +1,7 @@
 // What a session does about devices: where its nodes go, and what becomes of runs when one is lost.
 #include <sluice/actors/session_core.hpp>
 
+#include <sluice/actors/cost_places.hpp>
 #include <sluice/actors/session_actor.hpp>
 #include <sluice/scheduler/placement_file.hpp>
 
@@ -8,7 +9,7 @@
 
 namespace sluice {
 
-std::shared_ptr<const node_places> session_core::places() {
+std::shared_ptr<const node_places> session_core::places(const plan_request* request) {
   const auto& rules = setup_.options.placement_rules;
   const auto& g = *setup_.model;
   const auto scoped = [](const graph::node& n) { return !n.device.empty(); };
@@ -22,8 +23,33 @@ std::shared_ptr<const node_places> session_core::places() {
   const auto strict =
       rules && rules->strict() ? *rules->strict() : setup_.options.placement == placement::strict;
   auto made = std::make_shared<node_places>(place_by_scope(g, all, rules.get(), strict));
+  if (request && setup_.options.place_by_cost && all.size() > 1) {
+    const auto on_host = sluice::make_plan(setup_.model, constants_, *request, *services_.kernels);
+    place_by_cost(*made, *on_host, described_devices(all), rules.get());
+  }
   made->bring = [this](const value& constant, std::uint32_t d) { return devices_.bring(constant, d); };
   return made;
+}
+
+std::vector<described_device> session_core::described_devices(std::span<const plan_device> known) const {
+  std::vector<described_device> all;
+  for (std::uint32_t d = 0; d < known.size(); ++d) {
+    const auto& device = devices_.at(d);
+    if (d == 0) {
+      const auto lanes = std::max(1U, setup_.threads->concurrency() / std::max(1U, setup_.intra_op));
+      all.push_back(describe_host(lanes, std::min(ledger_->budget(), device.ledger->budget())));
+      continue;
+    }
+    all.push_back(
+        device.accelerator
+            ? describe(*device.accelerator, setup_.operators)
+            : described_device{.name = device.name, .lanes = std::max(1U, device.threads->concurrency())});
+    all.back().budget = std::min({devices_.ledger(d)->budget(), device.ledger->budget(), all.back().budget});
+    all.back().keeps_values = true; // a frame leases the sum
+    if (!known[d].lost.empty())
+      all.back().has_kernel = [](const graph::node&) { return false; };
+  }
+  return all;
 }
 
 void session_core::device_lost(std::uint32_t d) {

@@ -12,6 +12,7 @@
 #include <sluice/actors/tracer.hpp>
 #include <sluice/devices/block_pool.hpp>
 #include <sluice/devices/memory_ledger.hpp>
+#include <sluice/scheduler/described_device.hpp>
 
 #include <caf/actor.hpp>
 
@@ -22,6 +23,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -149,7 +151,10 @@ private:
   [[nodiscard]] bool try_lease(const run_state& r, memory_lease& own, std::vector<memory_lease>& others);
   [[nodiscard]] frame* open_next(std::vector<intrusive_ptr<run_state>>& refused);
   void watch_memory();
-  [[nodiscard]] std::shared_ptr<const node_places> places();
+  /// @param request  the plan that they are for; null: by scope alone
+  [[nodiscard]] std::shared_ptr<const node_places> places(const plan_request* request = nullptr);
+  /// The devices as placement by cost sees them; `known` as plans do.
+  [[nodiscard]] std::vector<described_device> described_devices(std::span<const plan_device> known) const;
   /// Whether a run may start over from its feeds if a device is lost under it.
   [[nodiscard]] bool may_run_again(const run_state& r) const;
   [[nodiscard]] bool runs_again(const run_state& r, const run_state::outcome& o) const;
