@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
     engine e{{.cpu_budget = threads}};
     auto s = e.load(file);
     feeds given;
-    for (auto& [name, v] : tools::load_feeds(s.model(), std::vector{inputs}, {}, tools::missing_input::refuse))
+    for (auto& [name, v] :
+         tools::load_feeds(s.model(), std::vector{inputs}, {}, tools::missing_input::refuse))
       given.set(name, std::move(v));
     for (int i = 0; i < runs; ++i)
       static_cast<void>(s.run(given));
