@@ -1,30 +1,11 @@
-// What a session does about devices: where its nodes go, and what becomes of runs when one is lost.
+// What becomes of the runs of a session when a device is lost.
 #include <sluice/actors/session_core.hpp>
 
 #include <sluice/actors/session_actor.hpp>
-#include <sluice/scheduler/placement_file.hpp>
 
 #include <algorithm>
 
 namespace sluice {
-
-std::shared_ptr<const node_places> session_core::places() {
-  const auto& rules = setup_.options.placement_rules;
-  const auto& g = *setup_.model;
-  const auto scoped = [](const graph::node& n) { return !n.device.empty(); };
-  if (devices_.count() == 1 && !rules && std::none_of(g.nodes().begin(), g.nodes().end(), scoped))
-    return nullptr;
-  std::vector<plan_device> all;
-  {
-    const std::lock_guard lock{mutex_};
-    all = devices_.for_plans();
-  }
-  const auto strict =
-      rules && rules->strict() ? *rules->strict() : setup_.options.placement == placement::strict;
-  auto made = std::make_shared<node_places>(place_by_scope(g, all, rules.get(), strict));
-  made->bring = [this](const value& constant, std::uint32_t d) { return devices_.bring(constant, d); };
-  return made;
-}
 
 void session_core::device_lost(std::uint32_t d) {
   const auto& lost = devices_.at(d).accelerator;

@@ -12,6 +12,7 @@
 
 namespace sluice {
 
+class kernel_profile;
 class placement_file;
 
 /// How a node's device scope is meant.
@@ -41,6 +42,11 @@ struct session_options {
   sluice::placement placement = sluice::placement::soft;
   /// Device scopes by rules; they count more than those in the graph. Null: none.
   std::shared_ptr<const placement_file> placement_rules{};
+  /// Whether nodes without a scope go where the graph finishes soonest within all budgets; otherwise they
+  /// stay on the host.
+  bool place_by_cost = true;
+  /// Measured times of kernels, to place by. Null: formulas alone.
+  std::shared_ptr<const kernel_profile> kernel_times{};
   device_loss on_device_loss = device_loss::fail;
   /// Bytes that the session may use, by device ("cpu:0").
   std::map<std::string, std::size_t> memory_budget{};

@@ -104,7 +104,7 @@ void session_core::cut_up(run_state& r, oversized_request what) {
 cut_resources session_core::resources_for_cuts() {
   const auto lanes = std::clamp(setup_.threads->concurrency(), 1U, setup_.window);
   return {setup_.model,  setup_.operators, constants_, *services_.kernels, *ledger_, *setup_.device,
-          setup_.blocks, places(),         lanes};
+          setup_.blocks, scoped_places(),  lanes};
 }
 
 std::shared_ptr<const executable_plan>

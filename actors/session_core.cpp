@@ -557,7 +557,7 @@ void session_core::callback_failed(const std::string& what) noexcept {
 
 std::shared_ptr<const executable_plan> session_core::make_plan(const plan_book::ticket& t) {
   auto request = t.request;
-  request.places = places();
+  request.places = places(request);
   const auto planned = sluice::make_plan(setup_.model, constants_, request, *services_.kernels);
   if (!planned->devices.empty()) {
     const std::lock_guard lock{mutex_};

@@ -12,6 +12,7 @@
 #include <sluice/actors/tracer.hpp>
 #include <sluice/devices/block_pool.hpp>
 #include <sluice/devices/memory_ledger.hpp>
+#include <sluice/scheduler/described_device.hpp>
 
 #include <caf/actor.hpp>
 
@@ -140,6 +141,13 @@ private:
   void cut_up(run_state& r, oversized_request what);
   /// Hands those who wait for `p` to the batching actor.
   void cut_waiting(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p);
+  /// Where the nodes of a plan go; null: all to the host. Takes mutex_ for a moment.
+  [[nodiscard]] std::shared_ptr<const node_places> places(const plan_request& request);
+  /// By scopes alone.
+  [[nodiscard]] std::shared_ptr<node_places> scoped_places();
+  void place_by_cost(node_places& made, plan_request request);
+  [[nodiscard]] std::vector<described_device> described_devices() const;
+  [[nodiscard]] bool is_strict() const;
   void end_actors();
   [[nodiscard]] error closed_error() const;
   // Under mutex_:
@@ -149,7 +157,6 @@ private:
   [[nodiscard]] bool try_lease(const run_state& r, memory_lease& own, std::vector<memory_lease>& others);
   [[nodiscard]] frame* open_next(std::vector<intrusive_ptr<run_state>>& refused);
   void watch_memory();
-  [[nodiscard]] std::shared_ptr<const node_places> places();
   /// Whether a run may start over from its feeds if a device is lost under it.
   [[nodiscard]] bool may_run_again(const run_state& r) const;
   [[nodiscard]] bool runs_again(const run_state& r, const run_state::outcome& o) const;

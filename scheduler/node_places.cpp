@@ -61,7 +61,7 @@ node_places place_by_scope(const graph& g, std::span<const plan_device> devices,
   node_places made;
   made.devices.assign(devices.begin(), devices.end());
   made.device.assign(g.nodes().size(), 0);
-  made.why.assign(g.nodes().size(), "nothing says where");
+  made.why.assign(g.nodes().size(), std::string{node_places::unsaid});
   made.strict = strict;
   const scope_reader reader{g, devices, strict};
   const auto said = rules ? rules->apply(g) : placement_file::outcome{};

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice {
@@ -22,6 +23,9 @@ struct plan_device {
 
 /// Where the nodes of a graph are to go, and by whose word.
 struct node_places {
+  static constexpr std::string_view unsaid =
+      "nothing says where"; ///< why a node without a scope is on the host
+
   std::vector<plan_device> devices;  ///< the first one is the host, "cpu:0"
   std::vector<std::uint32_t> device; ///< by node
   std::vector<std::string> why;      ///< by node: "its scope is 'sim'"

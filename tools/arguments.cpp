@@ -102,6 +102,35 @@ void add_execution(CLI::App& app, execution_options& o) {
   add(app.add_option("--inter", o.inter_op_threads, "Firings that run at once; 0: the system picks"));
 }
 
+void add_devices_options(CLI::App& sub, device_options& o) {
+  sub.add_option(
+         "--device", o.devices,
+         "A device beside the CPU, as sim:0 or sim:0=memory=512MiB,rate=4,bandwidth=12GB/s,latency=10us;\n"
+         "may be repeated")
+      ->type_name("DEVICE")
+      ->allow_extra_args(false);
+  sub.add_option("--devices", o.device_files, "Devices from a JSON file")
+      ->type_name("FILE")
+      ->check(file_name())
+      ->allow_extra_args(false);
+  sub.add_option(
+         "--budget", o.budgets,
+         "The most bytes in use on a device, as sim:0=256MiB; auto is what the machine, the container\n"
+         "or the device has; may be repeated")
+      ->type_name("DEVICE=SIZE")
+      ->allow_extra_args(false);
+}
+
+/// Where a model's nodes go when it is executed.
+void add_placement(CLI::App& sub, execution_options& o) {
+  add_devices_options(sub, o.devices);
+  sub.add_option("--placement", o.placement, "Rules that say where nodes go (docs/placement.md)")
+      ->type_name("FILE")
+      ->check(file_name());
+  sub.add_flag("--strict", o.strict, "Refuse what rules demand and cannot be kept, instead of moving it");
+  sub.add_flag("--log-placement", o.log_placement, "Say on standard error where each node ran, and why");
+}
+
 void add_trace(CLI::App& app, execution_options& o) {
   app.add_option("--trace", o.trace, "Write a trace for Chrome's or Perfetto's viewer")
       ->type_name("FILE")
@@ -148,6 +177,7 @@ void add_run(CLI::App& app, run_arguments& a, action& chosen) {
       ->check(whole_number(0, any_count))
       ->capture_default_str();
   add_execution(sub, a.execution);
+  add_placement(sub, a.execution);
   add_trace(sub, a.execution);
 }
 
@@ -196,6 +226,7 @@ void add_bench(CLI::App& app, bench_arguments& a, action& chosen) {
       ->type_name("FILE")
       ->check(file_name());
   add_execution(sub, a.execution);
+  add_placement(sub, a.execution);
   add_trace(sub, a.execution);
 }
 
@@ -228,25 +259,6 @@ void add_operators(CLI::App& app, operators_arguments& a, action& chosen) {
   auto& sub = add_command(app, "operators", "List the operators that models may use", chosen,
                           [&a] { return operators(a); });
   sub.add_flag("--markdown", a.markdown, "As docs/operators.md");
-}
-
-void add_devices_options(CLI::App& sub, device_options& o) {
-  sub.add_option(
-         "--device", o.devices,
-         "A device beside the CPU, as sim:0 or sim:0=memory=512MiB,rate=4,bandwidth=12GB/s,latency=10us;\n"
-         "may be repeated")
-      ->type_name("DEVICE")
-      ->allow_extra_args(false);
-  sub.add_option("--devices", o.device_files, "Devices from a JSON file")
-      ->type_name("FILE")
-      ->check(file_name())
-      ->allow_extra_args(false);
-  sub.add_option(
-         "--budget", o.budgets,
-         "The most bytes in use on a device, as sim:0=256MiB; auto is what the machine, the container\n"
-         "or the device has; may be repeated")
-      ->type_name("DEVICE=SIZE")
-      ->allow_extra_args(false);
 }
 
 void add_devices(CLI::App& app, devices_arguments& a, action& chosen) {

@@ -5,19 +5,46 @@
 #include <tools/results/destination.hpp>
 
 #include <sluice/actors/engine.hpp>
+#include <sluice/devices/usable_memory.hpp>
 #include <sluice/ops/operators.hpp>
+#include <sluice/scheduler/placement_file.hpp>
 #include <sluice/stream/file_bytes.hpp>
 
 #include <chrono>
+#include <iostream>
 
 namespace sluice::tools {
 
 namespace {
 
 session_options options_of(const execution_options& o, std::string name) {
-  return {.name = std::move(name),
-          .intra_op_parallelism_threads = o.intra_op_threads,
-          .inter_op_parallelism_threads = o.inter_op_threads};
+  session_options made{.name = std::move(name),
+                       .intra_op_parallelism_threads = o.intra_op_threads,
+                       .inter_op_parallelism_threads = o.inter_op_threads,
+                       .placement = o.strict ? placement::strict : placement::soft};
+  if (!o.placement.empty())
+    made.placement_rules = std::make_shared<const placement_file>(placement_file::read(o.placement));
+  return made;
+}
+
+/// An engine with the devices and budgets that were asked for.
+engine_options engine_of(const device_options& o) {
+  engine_options made{.devices = asked_devices(o)};
+  for (const auto& [device, bytes] : asked_budgets(o))
+    if (bytes)
+      made.memory_budget[device] = *bytes;
+    else if (device.starts_with("cpu:"))
+      made.memory_budget[device] = usable_memory().bytes;
+  return made;
+}
+
+/// "by cost; …", the line of an explanation that says where.
+std::string where(const std::string& explanation) {
+  const std::string key = "\n  device: ";
+  const auto begin = explanation.find(key);
+  return begin == std::string::npos
+             ? explanation
+             : explanation.substr(begin + key.size(), explanation.find('\n', begin + 1) - begin - key.size());
 }
 
 feeds feeds_of(const named_values& values) {
@@ -42,7 +69,7 @@ struct loaded_model::engine_part {
   sluice::session session;
 
   engine_part(std::shared_ptr<const sluice::graph> g, const execution_options& o, std::string name)
-    : session(runtime.load(std::move(g), options_of(o, std::move(name)))) {}
+    : runtime(engine_of(o.devices)), session(runtime.load(std::move(g), options_of(o, std::move(name)))) {}
 };
 
 loaded_model::loaded_model(const std::filesystem::path& file, const execution_options& options)
@@ -89,9 +116,12 @@ void loaded_model::start(const named_values& feeds, std::function<void(std::exce
   pending.then([done](const values&) { done(nullptr); }, [done](const error& e) { done(run_failure(e)); });
 }
 
-void loaded_model::write_trace() const {
+void loaded_model::report() const {
   if (!options_.trace.empty())
     write_file(options_.trace, [this](std::ostream& out) { engine_->session.write_trace(out); });
+  if (options_.log_placement)
+    for (const auto& n : graph().nodes())
+      std::cerr << n.name << ": " << where(engine_->session.explain(n.name)) << '\n';
 }
 
 struct graph_executor::engine_part {
@@ -100,7 +130,7 @@ struct graph_executor::engine_part {
 };
 
 graph_executor::graph_executor(const execution_options& options)
-  : engine_(new engine_part{.runtime = engine{}, .options = options}) {}
+  : engine_(new engine_part{.runtime = engine{engine_of(options.devices)}, .options = options}) {}
 
 graph_executor::~graph_executor() = default;
 

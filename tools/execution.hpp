@@ -4,6 +4,7 @@
 
 #include <tools/conformance/onnx_case.hpp>
 #include <tools/feeds/feeds.hpp>
+#include <tools/planning/devices.hpp>
 
 #include <exception>
 #include <filesystem>
@@ -20,6 +21,10 @@ struct execution_options {
   unsigned intra_op_threads = 0; ///< that may join one firing; 0: the system picks
   unsigned inter_op_threads = 0; ///< how many firings run at once; 0: the system picks
   std::string trace{};           ///< a file for a Chrome trace; empty: none
+  device_options devices{};
+  std::string placement{};    ///< a file of rules; empty: none
+  bool strict = false;        ///< refuse what cannot be placed as asked
+  bool log_placement = false; ///< say where each node ran
 };
 
 /// A model that is loaded and ready to run.
@@ -42,8 +47,8 @@ public:
   /// it cannot start. @threadsafe
   void start(const named_values& feeds, std::function<void(std::exception_ptr)> done);
 
-  /// Writes the trace, if one was asked for. Throws errc::io_failed.
-  void write_trace() const;
+  /// Writes the trace and says where nodes ran, if that was asked for. Throws errc::io_failed.
+  void report() const;
 
 private:
   struct engine_part;

@@ -171,7 +171,7 @@ exit_code bench(const bench_arguments& a) {
     }
   }
   const auto result = measurement{model, feeds, a}();
-  model.write_trace();
+  model.report();
   if (a.json != "-")
     print(result);
   if (!a.json.empty())

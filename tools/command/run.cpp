@@ -54,7 +54,7 @@ exit_code run(const run_arguments& a) {
   const auto feeds = load_feeds(g, a.inputs, a.input, missing_input::refuse);
 
   const auto results = run_repeatedly(model, feeds, a);
-  model.write_trace();
+  model.report();
   files.write(results);
   if (files.empty())
     for (const auto& name : names)
