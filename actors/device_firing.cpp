@@ -66,20 +66,45 @@ void wait_for(std::span<const value> inputs, std::vector<event_ptr>& after) {
         after.push_back(where->ready());
 }
 
-/// Another tensor in the same bytes. What goes on then belongs to who it goes to alone, though work that
-/// writes it is in flight: a kernel may work in place on it.
-value same_bytes(const device& home, const device_tensor& t) {
-  return make_on_device(home, t.where->block(), t.content->type(), t.content->shape()).content;
+/// The frame's arena on device `d`, made when it is first needed.
+intrusive_ptr<device_block> arena_of(frame& f, std::uint32_t d) {
+  const std::lock_guard lock{f.arenas_mutex};
+  auto& arena = f.arenas[d];
+  if (!arena)
+    arena = new device_block{f.accounts[d], f.plan->source->device_arenas[d]};
+  return arena;
+}
+
+/// An output of a step on an accelerator, in its place.
+device_tensor make_output(frame& f, const executable_step& s, const device& home, std::size_t i) {
+  const auto& planned = *s.planned;
+  const auto& type = planned.output_types[i];
+  const auto extents = shape_of(type);
+  if (i < planned.places.size() && planned.places[i].bytes > 0)
+    return make_on_device(home, arena_of(f, planned.device), planned.places[i].elements, type.element(),
+                          extents);
+  return make_on_device(home, *f.accounts[planned.device], type.element(), extents);
+}
+
+value make_scratch(frame& f, const executable_step& s, const device& home) {
+  const auto bytes = static_cast<std::int64_t>(s.kernel->traits().scratch_bytes);
+  if (bytes == 0)
+    return {};
+  const auto d = s.planned->device;
+  return s.planned->scratch_at != plan_step::no_place
+             ? make_on_device(home, arena_of(f, d), s.planned->scratch_at, element_type::uint8, {bytes})
+                   .content
+             : make_on_device(home, *f.accounts[d], element_type::uint8, {bytes}).content;
 }
 
 /// A copy of `from` to `to`, of the same type, which nobody reads yet.
-device_copy copy_of(const value& from, value to, copy_kind kind) {
+device_copy copy_of(const value& from, const value& to, copy_kind kind) {
   device_copy c;
   c.kind = kind;
   c.to = const_cast<void*>(to.tensor().raw());
   c.from = from.tensor().raw();
   c.bytes = from.tensor().bytes();
-  c.to_owner = std::move(to);
+  c.to_owner = to;
   c.from_owner = from;
   wait_for({&from, 1}, c.after);
   return c;
@@ -89,31 +114,21 @@ void enqueue_kernel(frame& f, const executable_step& s, std::span<value> inputs,
   const auto& planned = *s.planned;
   const auto& devices = *f.runtime.services().devices;
   auto& home = *devices.at(planned.device).accelerator;
-  auto& account = *f.accounts[planned.device];
-  std::vector<device_tensor> made; // what goes on; the piece has tensors of its own in the same bytes
-  std::vector<value> written_to;
-  block_list written;
+  std::vector<device_tensor> made;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const auto& type = planned.output_types[i];
-    auto reused = block_in_place(*s.kernel, i, type, inputs, written);
-    if (reused)
-      written.push_back(reused);
-    made.push_back(reused ? make_on_device(home, std::move(reused), type.element(), shape_of(type))
-                          : make_on_device(home, account, type.element(), shape_of(type)));
+    made.push_back(make_output(f, s, home, i));
     outputs[i] = made.back().content;
-    written_to.emplace_back(same_bytes(home, made.back()));
   }
   const auto& services = f.runtime.services();
   const auto piece = std::make_shared<device_piece>(device_piece{.node = *s.cell->node,
                                                                  .kernel = *s.kernel,
                                                                  .types = planned.output_types,
-                                                                 .account = &account,
+                                                                 .account = f.accounts[planned.device],
                                                                  .inputs = {inputs.begin(), inputs.end()},
-                                                                 .outputs = std::move(written_to),
+                                                                 .outputs = {outputs.begin(), outputs.end()},
+                                                                 .scratch = make_scratch(f, s, home),
                                                                  .width = width_of(f, s, *s.kernel),
                                                                  .random_seed = services.seed + f.number});
-  if (const auto bytes = static_cast<std::int64_t>(s.kernel->traits().scratch_bytes))
-    piece->scratch = make_on_device(home, account, element_type::uint8, {bytes}).content;
   device_work work;
   work.run = [piece](const issue_context& here) { piece->run(here); };
   work.estimate = std::chrono::nanoseconds{static_cast<std::int64_t>(planned.estimated_ns.value_or(0))};
@@ -137,11 +152,9 @@ void bring_to_accelerator(frame& f, const executable_step& s, const value& from,
   const auto& devices = *f.runtime.services().devices;
   auto& home = *devices.at(planned.device).accelerator;
   check_as_planned(from, planned.output_types[0]);
-  const auto& t = from.tensor();
-  const auto made = make_on_device(home, *f.accounts[planned.device], t.type(), t.shape());
+  const auto made = make_output(f, s, home, 0);
   output = made.content;
-  auto copy =
-      copy_of(from, same_bytes(home, made), planned.from == 0 ? copy_kind::to_device : copy_kind::from_peer);
+  auto copy = copy_of(from, output, planned.from == 0 ? copy_kind::to_device : copy_kind::from_peer);
   if (planned.from != 0)
     copy.peer = devices.at(planned.from).accelerator.get();
   auto follower = std::make_unique<enqueued_piece>(f, s);

@@ -3,7 +3,6 @@
 #include <sluice/actors/step_execution.hpp>
 #include <sluice/devices/kernel_context.hpp>
 
-#include <algorithm>
 #include <cstring>
 
 namespace sluice {
@@ -42,24 +41,6 @@ void device_piece::run(const issue_context& here) try {
     adopt(made[i], outputs[i], i);
 } catch (...) {
   std::rethrow_exception(named_failure(node, std::current_exception()));
-}
-
-intrusive_ptr<device_block> block_in_place(const prepared_kernel& kernel, std::size_t i,
-                                           const value_type& type, std::span<const value> inputs,
-                                           const block_list& written) {
-  const auto taken = [&](const auto& b) {
-    return std::find(written.begin(), written.end(), b) != written.end();
-  };
-  for (const auto& pair : kernel.traits().in_place) {
-    if (pair.output != i || pair.input >= inputs.size() || !inputs[pair.input].unique())
-      continue;
-    const auto* where = residence_of(inputs[pair.input]);
-    const auto& t = inputs[pair.input].tensor();
-    if (where && t.owns_elements() && t.type() == type.element() && t.shape() == *type.shape().to_shape() &&
-        !taken(where->block()))
-      return where->block();
-  }
-  return nullptr;
 }
 
 } // namespace sluice

@@ -12,8 +12,6 @@
 
 namespace sluice {
 
-using block_list = std::vector<intrusive_ptr<device_block>>;
-
 /// A kernel with all that it works with, to be run by a device. It owns what it reads and writes until the
 /// device is done with it.
 struct device_piece {
@@ -30,12 +28,5 @@ struct device_piece {
   /// Throws what the kernel throws, naming the node.
   void run(const issue_context& here);
 };
-
-/// The bytes of an input that output `i` may stand in: the kernel permits it, nobody else has the value, no
-/// work that was enqueued reads them, and no output stands there already. Null if there are none.
-[[nodiscard]] intrusive_ptr<device_block> block_in_place(const prepared_kernel& kernel, std::size_t i,
-                                                         const value_type& type,
-                                                         std::span<const value> inputs,
-                                                         const block_list& written);
 
 } // namespace sluice

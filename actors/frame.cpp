@@ -4,6 +4,7 @@
 #include <sluice/actors/graph_runtime.hpp>
 #include <sluice/actors/next_frames.hpp>
 #include <sluice/actors/node_actor.hpp>
+#include <sluice/devices/device_value.hpp>
 
 #include <algorithm>
 #include <new>

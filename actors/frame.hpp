@@ -14,6 +14,7 @@
 
 namespace sluice {
 
+class device_block;
 class graph_runtime;
 class tracer;
 struct frame;
@@ -122,9 +123,11 @@ struct frame final : job {
   intrusive_ptr<frame_memory> memory; ///< of the root
   /// Of the root, by device: where its values there lie. Empty in a plan without places.
   std::vector<intrusive_ptr<frame_memory>> accounts;
-  std::uint64_t number = 0;            ///< of the root
-  std::uint64_t opened_after_kill = 0; ///< how many nodes had been killed when it was opened
-  tracer* trace = nullptr;             ///< of the root; null: not tracing
+  std::mutex arenas_mutex;
+  std::vector<intrusive_ptr<device_block>> arenas; ///< likewise, of accelerators; guarded by arenas_mutex
+  std::uint64_t number = 0;                        ///< of the root
+  std::uint64_t opened_after_kill = 0;             ///< how many nodes had been killed when it was opened
+  tracer* trace = nullptr;                         ///< of the root; null: not tracing
   /// Whether another thread may work for the frame. Until then its only thread counts arrivals without atomic
   /// operations. Set by that thread before it hands anything over, which orders all that came before.
   bool shared = false;

@@ -90,6 +90,7 @@ bool session_devices::try_lease(const plan& p, std::vector<memory_lease>& leases
 
 void session_devices::open(frame& f, const plan& p, std::vector<memory_lease> leases) {
   f.accounts.resize(p.devices.size());
+  f.arenas.resize(p.devices.size());
   for (std::size_t d = 1; d < p.devices.size(); ++d) {
     if (!p.uses(static_cast<std::uint32_t>(d)))
       continue;
@@ -106,6 +107,7 @@ void session_devices::open(frame& f, const plan& p, std::vector<memory_lease> le
 }
 
 void session_devices::close(frame& f) {
+  f.arenas.clear();
   for (auto& account : f.accounts)
     if (auto* const mine = account.get()) {
       account = nullptr; // the session has it still

@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-/// Bytes in a device's memory. Values that stand in them one after the other share them.
+/// Bytes in a device's memory, shared by the values that stand in them.
 class SLUICE_API device_block final : public ref_counted<device_block> {
 public:
   /// Throws what `from` throws.
@@ -56,9 +56,9 @@ struct device_tensor {
 /// An uninitialised tensor in bytes of `from`, the memory of `home`. Throws errc::out_of_memory, device_lost.
 [[nodiscard]] SLUICE_API device_tensor make_on_device(const device& home, memory& from, element_type type,
                                                       const shape& s);
-/// A tensor in bytes that are there.
+/// A tensor in bytes that are there, from `offset` on.
 [[nodiscard]] SLUICE_API device_tensor make_on_device(const device& home, intrusive_ptr<device_block> block,
-                                                      element_type type, const shape& s);
+                                                      std::size_t offset, element_type type, const shape& s);
 
 /// Where `v` lies; null if it is a value of the host.
 [[nodiscard]] inline const device_residence* residence_of(const value& v) noexcept {

@@ -64,6 +64,31 @@ void add_waits(plan& p, const memory_graph& g, const step_schedule& allowed) {
     }
 }
 
+bool is_placed(const memory_plan& arena, memory_graph::index b) {
+  return b != memory_graph::none && arena.offsets[b] != memory_plan::not_placed;
+}
+
+/// Notes places in the steps: headers one after the other, elements from `elements_at` on.
+void give_places(plan& p, const plan_memory_graph& memory, const memory_plan& arena, std::size_t elements_at,
+                 std::size_t header_bytes) {
+  std::size_t header_at = 0;
+  for (std::uint32_t i = 0; i < p.steps.size(); ++i) {
+    auto& s = p.steps[i];
+    const auto& outputs = memory.outputs[i];
+    if (std::any_of(outputs.begin(), outputs.end(), [&](auto b) { return is_placed(arena, b); }))
+      s.places.resize(outputs.size());
+    for (std::size_t port = 0; port < outputs.size(); ++port) {
+      const auto b = outputs[port];
+      if (!is_placed(arena, b))
+        continue;
+      s.places[port] = {header_at, elements_at + arena.offsets[b], memory.graph.buffers[b].bytes};
+      header_at += header_bytes;
+    }
+    if (is_placed(arena, memory.scratch[i]))
+      s.scratch_at = elements_at + arena.offsets[memory.scratch[i]];
+  }
+}
+
 } // namespace
 
 void lay_out(plan& p, unsigned lanes, bool narrow) {
@@ -72,32 +97,28 @@ void lay_out(plan& p, unsigned lanes, bool narrow) {
   const auto allowed = choose_order(g, !narrow || blocks(p), lanes, p.memory_order);
   const auto arena = plan_memory(g, allowed);
   p.memory_order.least_bytes = arena.least_bytes;
-  const auto placed = [&](memory_graph::index b) {
-    return b != memory_graph::none && arena.offsets[b] != memory_plan::not_placed;
-  };
   std::size_t headers = 0;
   for (const auto& outputs : memory.outputs)
-    headers += static_cast<std::size_t>(std::count_if(outputs.begin(), outputs.end(), placed));
+    headers += static_cast<std::size_t>(
+        std::count_if(outputs.begin(), outputs.end(), [&](auto b) { return is_placed(arena, b); }));
   const auto elements_at = headers * tensor_header_bytes();
-  std::size_t header_at = 0;
-  for (std::uint32_t i = 0; i < p.steps.size(); ++i) {
-    auto& s = p.steps[i];
-    const auto& outputs = memory.outputs[i];
-    if (std::any_of(outputs.begin(), outputs.end(), placed))
-      s.places.resize(outputs.size());
-    for (std::size_t port = 0; port < outputs.size(); ++port) {
-      const auto b = outputs[port];
-      if (!placed(b))
-        continue;
-      s.places[port] = {header_at, elements_at + arena.offsets[b], g.buffers[b].bytes};
-      header_at += tensor_header_bytes();
-    }
-    if (placed(memory.scratch[i]))
-      s.scratch_at = elements_at + arena.offsets[memory.scratch[i]];
-  }
+  give_places(p, memory, arena, elements_at, tensor_header_bytes());
   if (arena.bytes > 0) {
     p.arena_bytes = elements_at + arena.bytes;
     add_waits(p, g, allowed);
+  }
+}
+
+void lay_out_accelerators(plan& p) {
+  for (std::uint32_t d = 1; d < p.devices.size(); ++d) {
+    if (!p.devices[d].own_memory)
+      continue;
+    const auto memory = memory_of(p, d);
+    if (memory.graph.buffers.empty())
+      continue;
+    const auto arena = plan_memory(memory.graph, unrestricted_order());
+    give_places(p, memory, arena, 0, 0); // headers are the host's
+    p.device_arenas[d] = arena.bytes;
   }
 }
 

@@ -16,4 +16,7 @@ struct plan;
 /// Takes up to 0.2 s for 2,000 steps. Before steps are counted as sources.
 void lay_out(plan& p, unsigned lanes, bool narrow);
 
+/// The same for what a frame has on accelerators, in an arena for each. Their order stays open.
+void lay_out_accelerators(plan& p);
+
 } // namespace sluice

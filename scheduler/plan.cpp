@@ -43,6 +43,7 @@ public:
     if (request.places)
       made_->devices = request.places->devices;
     made_->device_bytes.resize(made_->devices.size());
+    made_->device_arenas.resize(made_->devices.size());
     made_->used.resize(made_->devices.size());
     known_.assign(constants.begin(), constants.end());
     for (const auto& e : graph_.edges())
@@ -68,6 +69,8 @@ public:
       assign_streams(*made_);
     if (request_.lanes > 0) // beside an accelerator the order stays open: steps wait for transfers
       lay_out(*made_, request_.lanes, request_.order_for_memory && !placed);
+    if (request_.lanes > 0 && placed)
+      lay_out_accelerators(*made_);
     finish();
     return made_;
   }
@@ -297,6 +300,7 @@ private:
   }
 
   void finish() {
+    made_->device_bytes = made_->device_arenas;
     for (std::uint32_t s = 0; s < made_->steps.size(); ++s) {
       count_bytes(made_->steps[s]);
       if (made_->steps[s].dynamic_inputs + made_->steps[s].waits == 0)

@@ -116,9 +116,10 @@ struct plan {
   std::size_t arena_bytes = 0;        ///< of values and scratch spaces that have places
   std::size_t loose_bytes = 0;        ///< of the others, as far as inferred
   memory_order_choice memory_order;
-  std::vector<plan_device> devices;      ///< the first is the host; none where everything is there
-  std::vector<bool> used;                ///< by device: whether steps run there
-  std::vector<std::size_t> device_bytes; ///< the same as `loose_bytes` on other devices; of the host 0
+  std::vector<plan_device> devices;       ///< the first is the host; none where everything is there
+  std::vector<bool> used;                 ///< by device: whether steps run there
+  std::vector<std::size_t> device_arenas; ///< bytes of values that have places there; of accelerators
+  std::vector<std::size_t> device_bytes;  ///< of all on other devices, arenas included; of the host 0
   static constexpr std::uint32_t no_step = ~std::uint32_t{0};
 
   /// The device in whose memory a device's values lie: itself, or the host.

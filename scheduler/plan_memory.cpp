@@ -27,7 +27,8 @@ std::optional<std::uint64_t> bytes_in(const value_type& t, layout l) {
 
 class describer {
 public:
-  explicit describer(const plan& p) : plan_(p), source_(*p.source), places_(source_.edges().size()) {}
+  describer(const plan& p, std::uint32_t device)
+    : plan_(p), source_(*p.source), device_(device), places_(source_.edges().size()) {}
 
   plan_memory_graph describe() {
     for (const auto& s : plan_.steps)
@@ -35,27 +36,34 @@ public:
         add_transfer(s);
       else
         add(s);
-    for (const auto e : plan_.fetch)
-      leave(e);
+    if (on_host()) // otherwise they are brought there
+      for (const auto e : plan_.fetch)
+        leave(e);
     if (!plan_.devices.empty())
       follow_routes();
     return std::move(made_);
   }
 
 private:
-  /// Whether it reads and makes values in the host's memory.
-  [[nodiscard]] bool on_host(const plan_step& s) const { return plan_.memory_of(s.device) == 0; }
+  [[nodiscard]] bool on_host() const noexcept { return device_ == 0; }
+  /// Whether the step reads and makes values in the memory at hand.
+  [[nodiscard]] bool is_here(const plan_step& s) const { return plan_.memory_of(s.device) == device_; }
   [[nodiscard]] const graph::node& node_of(const plan_step& s) const { return source_.at(s.node); }
 
-  /// A transfer reads what it brings away until the copy is made, after its step has ended; so that leaves.
-  /// What it brings here has memory of its own.
+  /// A transfer reads what it brings away from the host until the copy is made, after its step has ended; so
+  /// that leaves. What it brings to the host has memory of its own. Between steps of accelerators events keep
+  /// the order, and those are done when the work is.
   void add_transfer(const plan_step& s) {
     auto& step = made_.graph.steps.emplace_back();
     made_.outputs.emplace_back(1, memory_graph::none);
     made_.scratch.push_back(memory_graph::none);
-    if (s.from == 0) {
+    if (s.from == device_) {
       step.reads = places_[s.moves];
-      leave(s.moves);
+      if (on_host())
+        leave(s.moves);
+    } else if (const auto bytes = s.output_types[0].bytes(); s.device == device_ && !on_host() && bytes) {
+      made_.outputs.back()[0] = new_buffer(*bytes);
+      places_[s.moves] = step.makes = {made_.outputs.back()[0]};
     }
   }
 
@@ -85,18 +93,18 @@ private:
       if (edge.producer != no_node && plan_.step_of[edge.producer] != plan::no_step &&
           !is_fed(n.inputs[port]))
         step.after.push_back(plan_.step_of[edge.producer]);
-      if (on_host(s))
+      if (is_here(s))
         step.reads.insert(step.reads.end(), places_[n.inputs[port]].begin(), places_[n.inputs[port]].end());
     }
-    if (!on_host(s))
+    if (!is_here(s))
       return;
     for (index port = 0; port < n.outputs.size(); ++port)
       make(s, n, port, step);
-    if (s.device == 0 && s.kernel && s.kernel->traits().scratch_bytes > 0) {
+    if (s.device == device_ && s.kernel && s.kernel->traits().scratch_bytes > 0) {
       made_.scratch.back() = new_buffer(s.kernel->traits().scratch_bytes);
       step.makes.push_back(made_.scratch.back());
     }
-    if (may_keep(s, n))
+    if (on_host() && may_keep(s, n))
       for (const auto e : n.inputs)
         if (e != no_edge)
           leave(e);
@@ -104,7 +112,7 @@ private:
 
   void make(const plan_step& s, const graph::node& n, index port, memory_graph::step& step) {
     auto& places = places_[n.outputs[port]];
-    if (is_view(n, port)) {
+    if (on_host() ? is_view(n, port) : s.view) {
       if (n.inputs[0] != no_edge)
         places = places_[n.inputs[0]];
       return;
@@ -116,6 +124,8 @@ private:
       places.push_back(b);
       permit_in_place(s, n, port, b, step);
     }
+    if (!on_host()) // kernels write to what was made for them
+      return;
     const auto look_into = [&](std::size_t input) {
       if (input < n.inputs.size() && n.inputs[input] != no_edge)
         places.insert(places.end(), places_[n.inputs[input]].begin(), places_[n.inputs[input]].end());
@@ -140,7 +150,7 @@ private:
   [[nodiscard]] std::optional<std::uint64_t> own_bytes(const plan_step& s, const graph::node& n,
                                                        index port) const {
     const auto& t = s.output_types[port];
-    if (s.device != 0) // charged to another device
+    if (s.device != device_) // charged to another device
       return std::nullopt;
     if (!n.schema || !s.kernel || !t.concrete() || t.element() == element_type::string)
       return std::nullopt;
@@ -194,14 +204,15 @@ private:
 
   const plan& plan_;
   const graph& source_;
+  const std::uint32_t device_;
   std::vector<std::vector<index>> places_; // by edge: the buffers that its value may lie in
   plan_memory_graph made_;
 };
 
 } // namespace
 
-plan_memory_graph memory_of(const plan& p) {
-  return describer{p}.describe();
+plan_memory_graph memory_of(const plan& p, std::uint32_t device) {
+  return describer{p, device}.describe();
 }
 
 } // namespace sluice

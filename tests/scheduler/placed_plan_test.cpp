@@ -28,8 +28,9 @@ struct fixture {
   }
 
   std::shared_ptr<const plan> make(const std::shared_ptr<const graph>& g, bool strict = false,
-                                   std::vector<std::string> fetch = {}) {
+                                   std::vector<std::string> fetch = {}, unsigned lanes = 0) {
     plan_request request;
+    request.lanes = lanes;
     for (const auto e : g->inputs())
       request.fed.push_back({e, g->at_edge(e).type, {}});
     request.fetch.assign(g->outputs().begin(), g->outputs().end());
@@ -166,6 +167,30 @@ BOOST_AUTO_TEST_CASE(the_hosts_arena_leaves_out_what_other_devices_make_and_what
   BOOST_TEST(m.buffers[1].leaves);
   BOOST_TEST((m.steps[4].after == std::vector<memory_graph::index>{3}));
   BOOST_TEST((m.steps[2].after == std::vector<memory_graph::index>{1}));
+}
+
+BOOST_AUTO_TEST_CASE(values_on_an_accelerator_stand_in_an_arena_of_its_own) {
+  auto g = builder();
+  const auto x = g.placeholder<float>("x", vector);
+  const auto transposed = [&](edge_ref from, const std::string& name) { // never in place
+    const auto scope = g.on("sim:0");
+    return g.op("Transpose", {from}, {}, name);
+  };
+  const auto a = transposed(x, "a");
+  const auto b = transposed(a, "b");
+  const auto c = transposed(b, "c");
+  g.output("y", on(g, "sim:1", "Transpose", {c}, "d"));
+  const auto p = make(g.build(), false, {"a"}, 1);
+  const std::size_t unit = 64 * ((elements * sizeof(float) + 63) / 64);
+  // x and b share bytes, and a, once the host has it, may still be read when c is made.
+  BOOST_TEST(p->device_arenas[2] == 3 * unit);
+  BOOST_TEST(p->device_bytes[2] == p->device_arenas[2]);
+  BOOST_TEST(p->device_arenas[3] == 2 * unit);
+  const auto place = [&](const char* node) { return step(*p, node).places[0].elements; };
+  BOOST_TEST(p->steps[0].places[0].elements == place("b"));
+  BOOST_TEST(place("a") != place("b"));
+  BOOST_TEST(place("c") != place("a"));
+  BOOST_TEST(place("c") != place("b"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
