@@ -42,8 +42,9 @@ struct session_options {
   sluice::placement placement = sluice::placement::soft;
   /// Device scopes by rules; they count more than those in the graph. Null: none.
   std::shared_ptr<const placement_file> placement_rules{};
-  /// Whether nodes without a scope go where the graph finishes soonest within all budgets; otherwise they
-  /// stay on the host.
+  /// Whether nodes that neither scopes nor rules place go where the run is estimated to finish first, within
+  /// the devices' budgets, decided for each plan; otherwise they stay on the host. With several devices
+  /// making a plan then takes some 0.1 s more.
   bool place_by_cost = true;
   /// Measured times of kernels, to place by. Null: formulas alone.
   std::shared_ptr<const kernel_profile> kernel_times{};

@@ -557,8 +557,13 @@ void session_core::callback_failed(const std::string& what) noexcept {
 
 std::shared_ptr<const executable_plan> session_core::make_plan(const plan_book::ticket& t) {
   auto request = t.request;
-  request.places = places(request);
-  const auto planned = sluice::make_plan(setup_.model, constants_, request, *services_.kernels);
+  request.places = places(request, false);
+  auto planned = sluice::make_plan(setup_.model, constants_, request, *services_.kernels);
+  if (!devices_.could_hold(*planned)) {
+    // Arenas are safe for every order, placement counts with one.
+    request.places = places(request, true);
+    planned = sluice::make_plan(setup_.model, constants_, request, *services_.kernels);
+  }
   if (!planned->devices.empty()) {
     const std::lock_guard lock{mutex_};
     for (auto* cell : runtime_.add_transfers(*planned))

@@ -23,6 +23,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -142,11 +143,12 @@ private:
   /// Hands those who wait for `p` to the batching actor.
   void cut_waiting(const plan_book::ticket& t, std::shared_ptr<const executable_plan> p);
   /// Where the nodes of a plan go; null: all to the host. Takes mutex_ for a moment.
-  [[nodiscard]] std::shared_ptr<const node_places> places(const plan_request& request);
+  /// @param keeping  whether to count with devices that free nothing before a frame ends
+  [[nodiscard]] std::shared_ptr<const node_places> places(const plan_request& request, bool keeping);
   /// By scopes alone.
   [[nodiscard]] std::shared_ptr<node_places> scoped_places();
-  void place_by_cost(node_places& made, plan_request request);
-  [[nodiscard]] std::vector<described_device> described_devices() const;
+  void place_by_cost(node_places& made, plan_request request, bool keeping);
+  [[nodiscard]] std::vector<described_device> described_devices(bool keeping) const;
   [[nodiscard]] bool is_strict() const;
   void end_actors();
   [[nodiscard]] error closed_error() const;

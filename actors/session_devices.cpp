@@ -53,6 +53,16 @@ bool session_devices::lose(std::uint32_t d, std::string why) {
   return true;
 }
 
+bool session_devices::could_hold(const plan& p) const {
+  for (std::size_t d = 1; d < p.devices.size(); ++d)
+    for (const auto* ledger : {members_[d].ledger.get(), members_[d].shared.ledger.get()}) {
+      const auto weights = std::min(ledger->budget(), ledger->in_use(memory_use::weights));
+      if (p.device_bytes[d] > ledger->budget() - weights)
+        return false;
+    }
+  return true;
+}
+
 bool session_devices::lost(const plan& p) const {
   for (std::size_t d = 1; d < p.devices.size(); ++d)
     if (!members_[d].lost.empty() && p.uses(static_cast<std::uint32_t>(d)))

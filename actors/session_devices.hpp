@@ -44,6 +44,8 @@ public:
   /// Whether `p` uses a device that is lost.
   [[nodiscard]] bool lost(const plan& p) const;
 
+  /// Whether frames of `p` could ever get their bytes on devices other than the host.
+  [[nodiscard]] bool could_hold(const plan& p) const;
   /// Leases what a frame of `p` needs on devices other than the host: all, or none and false; then `retry` is
   /// called once, on any thread, when bytes have become free. Throws errc::out_of_memory if it never fits.
   [[nodiscard]] bool try_lease(const plan& p, std::vector<memory_lease>& leases,

@@ -19,18 +19,18 @@ std::string reason(const std::string& explained) {
 
 } // namespace
 
-std::vector<described_device> session_core::described_devices() const {
+std::vector<described_device> session_core::described_devices(bool keeping) const {
   const auto least = [](const memory_ledger& a, const memory_ledger& b) {
     return std::min(a.budget(), b.budget());
   };
   const auto lanes = std::max(1U, setup_.threads->concurrency() / setup_.intra_op);
-  std::vector all{describe_host(lanes, least(*ledger_, *setup_.device))};
+  std::vector<described_device> all{describe_host(lanes, least(*ledger_, *setup_.device))};
   for (std::uint32_t d = 1; d < devices_.count(); ++d) {
     const auto& shared = devices_.at(d);
     auto made = shared.accelerator
                     ? describe(*shared.accelerator, setup_.operators)
                     : described_device{.name = shared.name, .lanes = shared.threads->concurrency()};
-    made.keeps_values = true; // a frame leases the sum there
+    made.keeps_values = keeping;
     made.budget = least(*devices_.ledger(d), *shared.ledger);
     all.push_back(std::move(made));
   }
@@ -58,12 +58,12 @@ std::shared_ptr<node_places> session_core::scoped_places() {
   return made;
 }
 
-std::shared_ptr<const node_places> session_core::places(const plan_request& request) {
+std::shared_ptr<const node_places> session_core::places(const plan_request& request, bool keeping) {
   auto made = scoped_places();
   if (devices_.count() == 1 || !setup_.options.place_by_cost)
     return made;
   try {
-    place_by_cost(*made, request);
+    place_by_cost(*made, request, keeping);
   } catch (const error& e) {
     if (e.code() != errc::out_of_memory)
       throw;
@@ -73,8 +73,8 @@ std::shared_ptr<const node_places> session_core::places(const plan_request& requ
   return made;
 }
 
-void session_core::place_by_cost(node_places& made, plan_request request) {
-  auto devices = described_devices();
+void session_core::place_by_cost(node_places& made, plan_request request, bool keeping) {
+  auto devices = described_devices(keeping);
   for (std::size_t d = 1; d < devices.size(); ++d)
     if (!made.devices[d].lost.empty())
       devices[d].has_kernel = [](const graph::node&) { return false; };

@@ -98,10 +98,10 @@ private:
     for (std::size_t i = 1; i < s.routes.size(); ++i)
       if (!s.routes[i].empty())
         return false;
-    return scope_of(s.node).empty() && colocation_of(s.node).empty() && why_host_only(s, n).empty();
+    return scope_of(s.node).empty() && colocation_of(s.node).empty() && why_cpu_only(s, n).empty();
   }
 
-  [[nodiscard]] static std::string why_host_only(const plan_step& s, const graph::node& n) {
+  [[nodiscard]] static std::string why_cpu_only(const plan_step& s, const graph::node& n) {
     if (n.function)
       return "it is a C++ function";
     if (is_control_flow(n))
@@ -131,7 +131,7 @@ private:
       made_.step_of.push_back(plan_problem::none);
       return;
     }
-    made_.host_only.push_back(why_host_only(s, n));
+    made_.cpu_only.push_back(why_cpu_only(s, n));
     const auto cost = costs_.of(plan_, s);
     made_.cost_from.push_back(cost.from);
     placement_problem::step step{.name = n.name,
@@ -159,7 +159,10 @@ private:
   [[nodiscard]] bool can_execute(std::uint32_t d, const graph::node& n) const {
     if (d == made_.host)
       return true;
-    return made_.host_only.back().empty() && (!devices_[d].has_kernel || devices_[d].has_kernel(n));
+    if (devices_[d].has_kernel && !devices_[d].has_kernel(n))
+      return false;
+    return is_cpu_[d] ? !is_control_flow(n) && !(n.function && n.function->kind == function_kind::stateful)
+                      : made_.cpu_only.back().empty();
   }
 
   [[nodiscard]] static bool is_bound(const plan_step& s, std::size_t port) {
@@ -232,8 +235,8 @@ std::string placed_plan::explain(const plan& p, node_index n) const {
     return node.name + ": " + described.problem.devices[device_of[n]].name + ", a view of '" +
            p.source->at_edge(node.inputs[0]).name + "', which is there";
   auto text = sluice::explain(described.problem, made, step);
-  if (!described.host_only[step].empty())
-    text += "; " + described.host_only[step];
+  if (!described.cpu_only[step].empty())
+    text += "; " + described.cpu_only[step];
   return text;
 }
 

@@ -18,7 +18,7 @@ namespace sluice {
 /// A node that only shows its first input otherwise (Reshape, Identity, …), and that nobody gave a place, is
 /// no step of the problem: it costs nothing and goes where that value is made. Feeds and results are the
 /// host's. Nodes whose shapes depend on data, functions, control flow, and what makes or takes other values
-/// than tensors of numbers have kernels on the host alone.
+/// than tensors of numbers have kernels on CPUs alone; functions with state and control flow on the host.
 struct plan_problem {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
@@ -26,7 +26,7 @@ struct plan_problem {
   std::vector<std::uint32_t> step_of;      ///< by step of the plan: its step in the problem; none: a view
   std::vector<std::uint32_t> plan_step_of; ///< by step of the problem: its step in the plan
   std::vector<std::uint32_t> value_of;     ///< by edge of the graph: its value in the problem; none: no value
-  std::vector<std::string> host_only;      ///< by step of the problem: why only the host can, "" if not so
+  std::vector<std::string> cpu_only;       ///< by step of the problem: why no accelerator can, "" if not so
   std::vector<cost_source> cost_from;      ///< by step of the problem
   std::uint32_t host = 0;                  ///< device
 };

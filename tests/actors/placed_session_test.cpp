@@ -97,7 +97,8 @@ BOOST_AUTO_TEST_CASE(explain_tells_where_a_node_runs_and_by_whose_word) {
 
 BOOST_AUTO_TEST_CASE(a_strict_session_refuses_what_cannot_go_where_it_is_to) {
   engine e{with_devices({"sim:0"})};
-  auto s = e.load(placed_graphs(e, "sim:0", "sim:0")[3].model, {.placement = placement::strict});
+  auto s = e.load(placed_graphs(e, "sim:0", "sim:0")[3].model,
+                  {.placement = placement::strict, .place_by_cost = false});
   BOOST_CHECK_EXCEPTION(s.run({{"x", small_matrix(1)}}), error,
                         says(errc::unsupported, {"'twice'", "sim:0", "C++ function"}));
   auto elsewhere = e.load(two_steps(e, "cuda"), {.placement = placement::strict});
@@ -109,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_placement_file_places_the_nodes_of_a_session) {
   engine e{with_devices({"sim:0", "sim:1"})};
   const auto rules = std::make_shared<const placement_file>(
       placement_file::parse(R"({"rules": [{"op": "Exp", "device": "sim:1"}]})"));
-  auto s = e.load(two_steps(e, ""), {.placement_rules = rules});
+  auto s = e.load(two_steps(e, ""), {.placement_rules = rules, .place_by_cost = false});
   static_cast<void>(s.run({{"x", small_matrix(1)}}));
   BOOST_TEST(s.explain("exp").find("sim:1: the placement file says 'sim:1'") != std::string::npos);
   BOOST_TEST(s.explain("sine").find("cpu:0: nothing says where") != std::string::npos);
