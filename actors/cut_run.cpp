@@ -70,13 +70,14 @@ bool cut_run::prepare(const cut_resources& r, const std::map<std::string, cut_ex
   if (const auto known = before.find(kind_); known != before.end()) {
     known_items_ = known->second.items;
     need_ = known->second.need;
+    need_of_one_ = need_.at(1);
   } else {
     estimate(r);
   }
   const auto p = problem(r);
-  const auto most = need_.most_items(p.bytes);
+  const auto most = std::max<std::int64_t>(need_.most_items(p.bytes), need_of_one_ <= p.bytes ? 1 : 0);
   if (most == 0)
-    cannot("one item alone needs " + std::to_string(need_.at(1)) +
+    cannot("one item alone needs " + std::to_string(need_of_one_) +
                " bytes, and its results, the weights and their packed copies leave " +
                std::to_string(p.bytes),
            r.ledger);
@@ -121,6 +122,7 @@ void cut_run::estimate(const cut_resources& r) {
         bytes += tensor_block_bytes(request.fed[i].type.bytes().value_or(0));
     return bytes;
   };
+  need_of_one_ = sample(1);
   const auto bytes_a = sample(a);
   need_ = line_through(a, bytes_a, b, a == b ? bytes_a : sample(b));
 }
@@ -135,18 +137,23 @@ split_problem cut_run::problem(const cut_resources& r) const {
 }
 
 void cut_run::learn(std::int64_t items, std::uint64_t frame_bytes, const cut_resources& r) {
-  if (const auto expected = need_.at(items); frame_bytes > expected) {
+  if (const auto expected = items == 1 ? need_of_one_ : need_.at(items); frame_bytes > expected) {
     // Kernels take memory of their own, which grows with the batch as the rest does.
     const auto factor =
         static_cast<double>(frame_bytes) / static_cast<double>(std::max<std::uint64_t>(1, expected));
     need_ = {need_.fixed * factor, need_.per_item * factor};
+    need_of_one_ = static_cast<std::uint64_t>(static_cast<double>(need_of_one_) * factor);
   }
   if (!schedule_->undecided())
     return;
   const auto p = problem(r);
   auto split = choose_split(p);
   if (split.in_flight == 0) {
-    split = {.in_flight = 1, .items = items, .worth_try = {items}}; // so many did fit
+    // So many did fit.
+    const auto each = items == 1 ? need_of_one_ : p.bytes;
+    const auto at_once = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(p.bytes / std::max<std::uint64_t>(1, each), 1, p.in_flight));
+    split = {.in_flight = at_once, .items = items, .worth_try = {items}};
   } else if (known_items_ > 0 && need_.at(known_items_) * split.in_flight <= p.bytes) {
     split.items = known_items_;
     split.worth_try = {known_items_};
@@ -242,8 +249,8 @@ std::string cut_run::explain() const {
               " parts of at most " + std::to_string(search.items()) + ", " +
               std::to_string(schedule_->most_in_flight()) + " at once: in one piece they need " +
               std::to_string(what_.frame_bytes) + " bytes, such a part " +
-              std::to_string(need_.at(search.items())) + "\n  estimated: " + rounded(item_ns_ / 1e3) +
-              " us an item";
+              std::to_string(search.items() == 1 ? need_of_one_ : need_.at(search.items())) +
+              "\n  estimated: " + rounded(item_ns_ / 1e3) + " us an item";
   for (const auto& [items, ns] : search.times())
     text += "\n  measured, parts of " + std::to_string(items) + ": " + rounded(ns / 1e3) + " us an item";
   text += variant_.empty()

@@ -99,7 +99,8 @@ private:
   oversized_request what_;
   batch_axes axes_;
   std::string kind_;
-  batch_bytes need_; // of a part, copies of its feeds included
+  batch_bytes need_;              // of a part, copies of its feeds included
+  std::uint64_t need_of_one_ = 0; // of a part of one item, for which kernels may have their own way
   std::uint64_t result_bytes_ = 0;
   std::uint64_t packed_bytes_ = 0;
   double item_ns_ = 0;

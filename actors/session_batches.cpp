@@ -27,6 +27,7 @@ value_type type_of_result(const plan& p, edge_index e) {
 /// What there is to know of `p` once it is gone.
 oversized_request oversized(const executable_plan& p, const plan_request& request) {
   oversized_request what{{}, request, p.result_names, {}, p.frame_bytes()};
+  what.request.lanes = 1; // parts run beside each other, each in the order that takes least memory
   for (const auto e : request.fetch)
     what.result_types.push_back(type_of_result(*p.source, e));
   return what;

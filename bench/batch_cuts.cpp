@@ -85,53 +85,64 @@ std::uint64_t by_hand(session& s, const value& x, std::int64_t items, std::size_
   return digest(whole);
 }
 
-double best_of(int rounds, const std::function<void()>& f) {
-  double best = 1e9;
-  for (int i = 0; i < rounds; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    f();
-    best = std::min(best, seconds_since(start));
+/// What one process saw.
+struct measured {
+  double seconds = 1e9;
+  std::uint64_t budget = 0, ledger_peak = 0, growth = 0, labels = 0;
+  char explained[2048] = {};
+};
+
+/// Runs `f` in a process of its own, whose memory is its own.
+template <class F>
+measured in_child(F f) {
+  int ends[2];
+  if (pipe(ends) != 0)
+    std::exit(1);
+  if (fork() == 0) {
+    const measured m = f();
+    _exit(write(ends[1], &m, sizeof m) == static_cast<ssize_t>(sizeof m) ? 0 : 1);
   }
-  return best;
+  close(ends[1]);
+  measured m;
+  auto* to = reinterpret_cast<char*>(&m);
+  for (std::size_t got = 0; got < sizeof m;) {
+    const auto n = read(ends[0], to + got, sizeof m - got);
+    if (n <= 0)
+      std::exit(1);
+    got += static_cast<std::size_t>(n);
+  }
+  close(ends[0]);
+  wait(nullptr);
+  return m;
 }
 
-/// In a process of its own, so that its memory is its own.
-void cut_by_sluice(const value& x, std::uint64_t need, int share, int rounds) {
-  std::fflush(stdout);
-  const auto child = fork();
-  if (child != 0) {
-    int ended = 0;
-    waitpid(child, &ended, 0);
-    return;
-  }
-  const auto budget = static_cast<std::size_t>(need / static_cast<std::uint64_t>(share));
-  engine e{{.memory_budget = {{"cpu:0", budget}}}};
+measured cut_by_sluice(const value& x, std::uint64_t need, std::uint64_t share) {
+  measured m;
+  m.budget = need / share;
+  engine e{{.memory_budget = {{"cpu:0", static_cast<std::size_t>(m.budget)}}}};
   auto s = e.load(model);
   std::ofstream{"/proc/self/clear_refs"} << 5; // the peak starts here
-  const auto before = status("RssAnon");
-  double best = 1e9;
-  std::uint64_t labels = 0;
-  std::string explained;
-  for (int i = 0; i < rounds; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    const auto y = s.run({{"image", x}});
-    best = std::min(best, seconds_since(start));
-    labels = digest(y["scores"]);
-  }
-  const auto output = static_cast<std::uint64_t>(x.tensor().shape()[0]) * 10 * sizeof(float);
-  const auto peak = status("VmHWM") - status("RssFile") - status("RssShmem");
-  const auto growth = peak > before + output ? peak - before - output : 0;
-  const auto explanation = s.explain_cuts();
-  std::printf("1/%-4d budget %7.1f MB, ledger's peak %7.1f MB, process +%7.1f MB (%3.0f %% of the budget), "
-              "%.2f s, labels %016lx\n",
-              share, static_cast<double>(budget) / 1e6, static_cast<double>(s.memory_peak()) / 1e6,
-              static_cast<double>(growth) / 1e6,
-              100. * static_cast<double>(growth) / static_cast<double>(budget), best,
-              static_cast<unsigned long>(labels));
-  if (std::getenv("SLUICE_BENCH_EXPLAIN"))
-    std::printf("%s", explanation.c_str());
-  std::fflush(stdout);
-  _exit(0);
+  const auto before = status("VmRSS");
+  const auto start = std::chrono::steady_clock::now();
+  const auto y = s.run({{"image", x}});
+  m.seconds = seconds_since(start);
+  const auto output = y["scores"].tensor().bytes();
+  const auto peak = status("VmHWM");
+  m.growth = peak > before + output ? peak - before - output : 0;
+  m.ledger_peak = s.memory_peak();
+  m.labels = digest(y["scores"]);
+  s.explain_cuts().copy(m.explained, sizeof m.explained - 1);
+  return m;
+}
+
+measured cut_by_hand(const value& x, std::int64_t items, std::size_t in_flight) {
+  engine e;
+  auto s = e.load(model);
+  measured m;
+  const auto start = std::chrono::steady_clock::now();
+  m.labels = by_hand(s, x, items, in_flight);
+  m.seconds = seconds_since(start);
+  return m;
 }
 
 } // namespace
@@ -140,37 +151,43 @@ int main(int argc, char** argv) {
   const std::int64_t count = argc > 1 ? std::atoll(argv[1]) : 28'000;
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 3;
   const auto x = images(count);
-  std::uint64_t need = 0;
-  {
-    // Before any thread of this process lives: children are forked.
-    int pipe_ends[2];
-    if (pipe(pipe_ends) != 0)
-      return 1;
-    if (fork() == 0) {
-      need = engine{}.load(model).memory_needed({{"image", x}});
-      _exit(write(pipe_ends[1], &need, sizeof need) == sizeof need ? 0 : 1);
-    }
-    if (read(pipe_ends[0], &need, sizeof need) != sizeof need)
-      return 1;
-    int ended = 0;
-    wait(&ended);
+  const auto need = in_child([&] {
+                      measured m;
+                      m.budget = engine{}.load(model).memory_needed({{"image", x}});
+                      return m;
+                    }).budget;
+  std::printf("%ld images, %.1f MB in one piece; the best of %d rounds\n", static_cast<long>(count),
+              static_cast<double>(need) / 1e6, rounds);
+  const std::vector<std::uint64_t> shares{2, 5, 20, 100};
+  std::vector<std::pair<std::int64_t, std::size_t>> hands;
+  for (const std::int64_t items : {2, 4, 8, 16, 32, 128, 1'024})
+    for (const std::size_t in_flight : {1, 2})
+      hands.emplace_back(items, in_flight);
+  std::vector<measured> cut(shares.size()), hand(hands.size());
+  // In turn, so that what else the machine does meets all alike.
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < shares.size(); ++i)
+      if (const auto m = in_child([&] { return cut_by_sluice(x, need, shares[i]); });
+          m.seconds < cut[i].seconds)
+        cut[i] = m;
+    for (std::size_t i = 0; i < hands.size(); ++i)
+      if (const auto m = in_child([&] { return cut_by_hand(x, hands[i].first, hands[i].second); });
+          m.seconds < hand[i].seconds)
+        hand[i] = m;
   }
-  std::printf("%ld images, %.1f MB in one piece\n", static_cast<long>(count),
-              static_cast<double>(need) / 1e6);
-  for (const auto share : {2, 5, 20, 100})
-    cut_by_sluice(x, need, share, rounds);
-  engine e;
-  auto s = e.load(model);
   double best = 1e9;
-  for (const std::int64_t items : {4, 8, 16, 32, 64, 128, 256, 512, 1'400}) {
-    std::uint64_t labels = 0;
-    std::printf("by hand, parts of %5ld:", static_cast<long>(items));
-    for (const std::size_t in_flight : {1, 2, 3}) {
-      const auto took = best_of(rounds, [&] { labels = by_hand(s, x, items, in_flight); });
-      best = std::min(best, took);
-      std::printf(" %zu at once %.2f s", in_flight, took);
-    }
-    std::printf(", labels %016lx\n", static_cast<unsigned long>(labels));
+  for (std::size_t i = 0; i < hands.size(); ++i) {
+    best = std::min(best, hand[i].seconds);
+    std::printf("by hand, parts of %4ld, %zu at once: %.2f s, labels %016lx\n",
+                static_cast<long>(hands[i].first), hands[i].second, hand[i].seconds,
+                static_cast<unsigned long>(hand[i].labels));
   }
-  std::printf("best by hand: %.2f s\n", best);
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    std::printf("1/%-3lu budget %7.1f MB, ledger's peak %6.1f MB, process +%6.1f MB: %.2f s, %.2f of the "
+                "best by hand, "
+                "labels %016lx\n%s",
+                static_cast<unsigned long>(shares[i]), static_cast<double>(cut[i].budget) / 1e6,
+                static_cast<double>(cut[i].ledger_peak) / 1e6, static_cast<double>(cut[i].growth) / 1e6,
+                cut[i].seconds, cut[i].seconds / best, static_cast<unsigned long>(cut[i].labels),
+                cut[i].explained);
 }
