@@ -67,9 +67,9 @@ BOOST_AUTO_TEST_CASE(nodes_that_nothing_places_go_where_they_finish_first_and_sa
   BOOST_TEST(same_bits(result["y"], alone.run({{"x", square(1)}})["y"]));
 }
 
-BOOST_AUTO_TEST_CASE(without_the_option_they_stay_on_the_host) {
+BOOST_AUTO_TEST_CASE(they_stay_on_the_host_if_the_session_says_so) {
   auto e = with_accelerator("");
-  auto s = e.load(products(e));
+  auto s = e.load(products(e), {.place_by_cost = false});
   static_cast<void>(s.run({{"x", square(1)}}));
   BOOST_TEST(on_accelerator(s) == 0u);
 }

@@ -61,7 +61,6 @@ void call_from_several_threads(const session& s, const placed_graph& g, const st
 
 using ledgers = std::vector<std::shared_ptr<memory_ledger>>;
 
-/// After the end of the engine: an actor that heard of a loss may have been the last to let go of a session.
 void expect_nothing_left(const ledgers& all) {
   for (const auto& books : all)
     BOOST_TEST(books->in_use() == 0u, books->report());
@@ -87,10 +86,12 @@ BOOST_AUTO_TEST_CASE(devices_may_be_lost_at_any_moment_under_several_callers) {
           books.push_back(options.accelerators.back()->ledger());
         }
         tally t;
+        std::weak_ptr<session_core> core;
         {
           engine e{std::move(options)};
           const auto g = placed_graphs(e, "sim:0", "sim:1")[which];
           auto s = e.load(g.model, {.on_device_loss = on_loss});
+          core = s.core();
           books.push_back(s.core()->setup().device);
           call_from_several_threads(s, g, expected, t);
           s.close();
@@ -100,6 +101,7 @@ BOOST_AUTO_TEST_CASE(devices_may_be_lost_at_any_moment_under_several_callers) {
         BOOST_TEST(t.right + t.lost == callers * frames_each);
         if (on_loss == device_loss::retry)
           BOOST_TEST(t.lost == 0u);
+        wait_until_gone(core);
         expect_nothing_left(books);
       }
   }
@@ -113,6 +115,7 @@ BOOST_AUTO_TEST_CASE(callers_are_answered_by_devices_whose_time_another_thread_m
     options.accelerators.push_back(std::make_shared<sim_device>(name, sim_options{}, clock));
     books.push_back(options.accelerators.back()->ledger());
   }
+  std::vector<std::weak_ptr<session_core>> cores;
   {
     engine e{std::move(options)};
     const std::jthread mover{[&](const std::stop_token& stop) {
@@ -125,11 +128,14 @@ BOOST_AUTO_TEST_CASE(callers_are_answered_by_devices_whose_time_another_thread_m
       tally t;
       const auto g = placed_graphs(e, "sim:0", "sim:1")[which];
       auto s = e.load(g.model);
+      cores.push_back(s.core());
       call_from_several_threads(s, g, expected, t);
       s.close();
       BOOST_TEST(t.right == callers * frames_each);
     }
   }
+  for (const auto& core : cores)
+    wait_until_gone(core);
   expect_nothing_left(books);
 }
 

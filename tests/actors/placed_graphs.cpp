@@ -1,6 +1,7 @@
 #include "placed_graphs.hpp"
 
 #include <cstring>
+#include <thread>
 
 namespace sluice::test {
 
@@ -117,6 +118,11 @@ std::vector<placed_graph> placed_graphs(const engine& e, const std::string& firs
 
 value small_matrix(unsigned seed) {
   return matrix({4, 6}, 0.125f * static_cast<float>(seed % 17) - 1);
+}
+
+void wait_until_gone(const std::weak_ptr<session_core>& core) {
+  while (!core.expired())
+    std::this_thread::yield();
 }
 
 bool same_bits(const value& a, const value& b) {

@@ -2,6 +2,7 @@
 
 #include <sluice/actors/engine.hpp>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,5 +26,9 @@ struct placed_graph {
 
 /// True if both have the same types, shapes and bits.
 [[nodiscard]] bool same_bits(const value& a, const value& b);
+
+/// Returns when nobody holds the session any more: a worker or an actor that has just answered may be the
+/// last to let go of it.
+void wait_until_gone(const std::weak_ptr<session_core>& core);
 
 } // namespace sluice::test

@@ -154,8 +154,10 @@ BOOST_AUTO_TEST_CASE(frames_wait_for_room_on_a_device_and_its_budget_holds) {
 BOOST_AUTO_TEST_CASE(a_weight_lies_once_on_a_device_whatever_the_number_of_plans) {
   engine e{with_devices({"sim:0"})};
   const auto g = placed_graphs(e, "sim:0", "sim:0")[0];
+  std::weak_ptr<session_core> core;
   {
     auto s = e.load(g.model);
+    core = s.core();
     static_cast<void>(s.run({{"x", small_matrix(1)}}));
     const auto weights = 36 * sizeof(float);
     BOOST_TEST(e.memory_in_use("sim:0") == weights);
@@ -163,6 +165,7 @@ BOOST_AUTO_TEST_CASE(a_weight_lies_once_on_a_device_whatever_the_number_of_plans
     BOOST_TEST(e.memory_in_use("sim:0") == weights);
     s.close();
   }
+  wait_until_gone(core);
   BOOST_TEST(e.memory_in_use("sim:0") == 0u);
 }
 
