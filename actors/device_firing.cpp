@@ -134,7 +134,8 @@ void enqueue_kernel(frame& f, const executable_step& s, std::span<value> inputs,
   work.estimate = std::chrono::nanoseconds{static_cast<std::int64_t>(planned.estimated_ns.value_or(0))};
   wait_for(inputs, work.after);
   auto follower = std::make_unique<enqueued_piece>(f, s);
-  const auto event = devices.stream(planned.device, way::compute, f.slot + planned.stream).enqueue(work);
+  const auto event =
+      devices.stream(planned.device, way::compute, f.slot + planned.stream).enqueue(std::move(work));
   for (auto& m : made)
     m.where->set_ready(event);
   enqueued_piece::follow(std::move(follower), event);

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_SUITE(device_stress_test)
 
 BOOST_AUTO_TEST_CASE(devices_may_be_lost_at_any_moment_under_several_callers) {
   const auto threads = cpu_threads::process().default_pool();
-  for (std::size_t which = 0; which < 4; ++which) {
+  for (std::size_t which = 0; which < 5; ++which) {
     const auto expected = expected_of(which);
     for (unsigned place = 1; place <= 60; place += 7)
       for (const auto on_loss : {device_loss::fail, device_loss::retry}) {
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(callers_are_answered_by_devices_whose_time_another_thread_m
         if (!clock->step())
           std::this_thread::yield();
     }};
-    for (std::size_t which = 0; which < 4; ++which) {
+    for (std::size_t which = 0; which < 5; ++which) {
       const auto expected = expected_of(which);
       tally t;
       const auto g = placed_graphs(e, "sim:0", "sim:1")[which];

@@ -89,6 +89,25 @@ placed_graph views(const engine& e, const std::string& first, const std::string&
   return {"views", g.build("views"), {"y", "copy_of_a", "a"}};
 }
 
+/// Branches on one device that run beside each other, out of place: their values may not share bytes.
+placed_graph wide(const engine& e, const std::string& first) {
+  auto g = e.builder();
+  const auto x = g.placeholder<float>("x", input_shape);
+  const auto on = g.on(first);
+  const auto turned = [&](edge_ref from, const std::string& name) {
+    return g.op("Transpose", {from}, {{"perm", std::vector<std::int64_t>{1, 0}}}, name);
+  };
+  edge_ref sum = g.op("Exp", {x}, {}, "root");
+  const auto root = sum;
+  for (const auto* name : {"a", "b", "c", "d"}) {
+    const std::string branch = name;
+    const auto there = turned(g.op(branch < "c" ? "Neg" : "Abs", {root}, {}, branch), branch + "1");
+    sum = g.add(sum, turned(g.op("Sin", {there}, {}, branch + "2"), branch + "3"), branch + "4");
+  }
+  g.output("y", sum);
+  return {"wide", g.build("wide"), {"y"}};
+}
+
 /// What an accelerator does not execute stands between what it does: a function, and what depends on data.
 placed_graph mixed(const engine& e, const std::string& first) {
   auto g = e.builder();
@@ -113,7 +132,7 @@ placed_graph mixed(const engine& e, const std::string& first) {
 
 std::vector<placed_graph> placed_graphs(const engine& e, const std::string& first,
                                         const std::string& second) {
-  return {chain(e, first), fork(e, first, second), views(e, first, second), mixed(e, first)};
+  return {chain(e, first), fork(e, first, second), views(e, first, second), mixed(e, first), wide(e, first)};
 }
 
 value small_matrix(unsigned seed) {
