@@ -6,6 +6,8 @@
 #include <sluice/graph/tensor.hpp>
 #include <sluice/scheduler/placement_file.hpp>
 
+#include <tests/support/says.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <string>
@@ -83,6 +85,14 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_on_the_accelerator_stays_on_the_host) {
   BOOST_TEST(on_accelerator(s) < 4u);
   BOOST_TEST(e.memory_peak("sim:0") > 0u);
   BOOST_TEST(e.memory_peak("sim:0") <= 800'000u);
+}
+
+BOOST_AUTO_TEST_CASE(a_frame_that_finds_no_room_beside_the_weights_fails_and_does_not_wait) {
+  auto e = with_accelerator(",memory=1MB");
+  const auto rules = std::make_shared<const placement_file>(
+      placement_file::parse(R"({"rules": [{"node": "*", "device": "sim:0"}]})"));
+  auto s = e.load(products(e), {.placement_rules = rules});
+  BOOST_CHECK_EXCEPTION(s.run({{"x", square(1)}}), error, says(errc::out_of_memory, {"sim:0", "weights"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_sessions_own_budget_counts_as_well) {
