@@ -37,14 +37,6 @@ session_devices::session_devices(std::vector<engine_device> devices, const sessi
   }
 }
 
-bool session_devices::member::never_fits(std::size_t bytes) const {
-  for (const auto* books : {ledger.get(), shared.ledger.get()})
-    if (books->budget() != memory_ledger::unlimited &&
-        bytes + books->in_use(memory_use::weights) > books->budget())
-      return true;
-  return false;
-}
-
 std::vector<plan_device> session_devices::for_plans() const {
   std::vector<plan_device> all;
   for (const auto& m : members_)
@@ -85,7 +77,7 @@ bool session_devices::try_lease(const plan& p, std::vector<memory_lease>& leases
     auto& m = members_[d];
     const auto bytes = p.device_bytes[d];
     auto outcome = m.ledger->try_lease(bytes, memory_use::frames, leases[d]);
-    if (outcome == lease_outcome::never_fits || (outcome == lease_outcome::full && m.never_fits(bytes)))
+    if (outcome == lease_outcome::never_fits)
       throw error{errc::out_of_memory, "a frame needs " + std::to_string(bytes) + " bytes on " +
                                            m.shared.name + "; " + m.ledger->report() + "; " +
                                            m.shared.ledger->report()};

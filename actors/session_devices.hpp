@@ -71,9 +71,6 @@ private:
     std::string lost;                                       // why; empty while it works
     std::shared_ptr<std::atomic<bool>> watched;             // somebody hears when bytes become free
     std::vector<intrusive_ptr<frame_memory>> accounts;      // by slot
-
-    /// Whether so many bytes find no room beside the weights that are there, which do not go.
-    [[nodiscard]] bool never_fits(std::size_t bytes) const;
   };
   struct weight {
     value host; // kept, so that no other gets its address
