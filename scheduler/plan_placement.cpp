@@ -208,6 +208,8 @@ std::vector<std::uint32_t> devices_by_node(const plan& p, const plan_problem& de
 } // namespace
 
 plan_problem describe(const plan& p, std::span<const described_device> devices, const placing& by) {
+  if (!p.devices.empty())
+    throw error{errc::invalid_argument, "placement: the plan has places already"};
   return describer{p, devices, by}.describe();
 }
 

@@ -89,7 +89,7 @@ void check_model(const placed_model& m) {
   check_without_budget(m, *p);
   check_results(m, *p);
   const auto need = need_of(*p);
-  for (const std::size_t part : {2, 4})
+  for (const auto part : {std::size_t{2}, std::size_t{4}})
     check_with_budget(m, *p, need, part);
 }
 
