@@ -79,7 +79,7 @@ void session_core::place_by_cost(node_places& made, plan_request request, bool k
     if (!made.devices[d].lost.empty())
       devices[d].has_kernel = [](const graph::node&) { return false; };
   request.lanes = 0;
-  request.places = nullptr;
+  request.places = nullptr; // a part of a request that was cut has those of the whole
   const auto on_host = sluice::make_plan(setup_.model, constants_, request, *services_.kernels);
   const cost_model costs{setup_.options.kernel_times};
   const auto placed =

@@ -90,15 +90,12 @@ private:
     return said_.colocations.empty() ? std::string{} : said_.colocations[n];
   }
 
-  /// A view without a place of its own, whose other outputs nobody reads.
+  /// A view without a place of its own, and without other outputs, which take bytes though nobody reads them.
   [[nodiscard]] bool is_free_view(const plan_step& s) const {
     const auto& n = source_.at(s.node);
-    if (!is_view(n, 0) || n.inputs[0] == no_edge || made_.value_of[n.inputs[0]] == plan_problem::none)
-      return false;
-    for (std::size_t i = 1; i < s.routes.size(); ++i)
-      if (!s.routes[i].empty())
-        return false;
-    return scope_of(s.node).empty() && colocation_of(s.node).empty() && why_cpu_only(s, n).empty();
+    return n.outputs.size() == 1 && is_view(n, 0) && n.inputs[0] != no_edge &&
+           made_.value_of[n.inputs[0]] != plan_problem::none && scope_of(s.node).empty() &&
+           colocation_of(s.node).empty() && why_cpu_only(s, n).empty();
   }
 
   [[nodiscard]] static std::string why_cpu_only(const plan_step& s, const graph::node& n) {
@@ -211,6 +208,8 @@ std::vector<std::uint32_t> devices_by_node(const plan& p, const plan_problem& de
 } // namespace
 
 plan_problem describe(const plan& p, std::span<const described_device> devices, const placing& by) {
+  if (!p.devices.empty())
+    throw error{errc::invalid_argument, "placement: the plan has places already"};
   return describer{p, devices, by}.describe();
 }
 

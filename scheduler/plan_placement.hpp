@@ -40,7 +40,7 @@ struct placing {
 };
 
 /// Describes `p`, which was made for the CPU alone. One of `devices` is "cpu:0", the host. Throws
-/// errc::invalid_argument if not, or if a rule of the file does not fit the graph.
+/// errc::invalid_argument if not, if `p` has places already, or if a rule of the file does not fit the graph.
 [[nodiscard]] SLUICE_API plan_problem describe(const plan& p, std::span<const described_device> devices,
                                                const placing& by = {});
 

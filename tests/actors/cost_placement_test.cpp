@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(rules_count_more_than_cost) {
   auto s = e.load(products(e), {.placement_rules = rules, .place_by_cost = true});
   static_cast<void>(s.run({{"x", square(1)}}));
   BOOST_TEST(on_accelerator(s) == 3u);
-  BOOST_TEST(s.explain("product1").find("device: cpu:0: by its scope 'cpu'") != std::string::npos,
+  BOOST_TEST(s.explain("product1").find("device: cpu:0: the placement file says 'cpu'") != std::string::npos,
              s.explain("product1"));
 }
 

@@ -155,8 +155,9 @@ std::vector<described_device> cpu_and_accelerator(std::size_t budget) {
            .latency = o.latency}};
 }
 
-std::size_t need_of(const plan& p) {
+std::size_t need_of(const plan& p, bool kept) {
   auto everything = describe(p, cpu_and_accelerator(std::numeric_limits<std::size_t>::max())).problem;
+  everything.devices[1].keeps_values = kept;
   for (auto& s : everything.steps)
     if (s.time_ns[1] != placement_problem::no_kernel)
       s.scope = "sim:0";

@@ -28,8 +28,8 @@ struct placed_model {
 /// The CPU without a limit, and that accelerator with so many bytes.
 [[nodiscard]] std::vector<described_device> cpu_and_accelerator(std::size_t budget);
 
-/// What the accelerator would hold if it did everything.
-[[nodiscard]] std::size_t need_of(const plan& p);
+/// What the accelerator would hold if it did everything; with `kept`, values stay there to the end.
+[[nodiscard]] std::size_t need_of(const plan& p, bool kept = false);
 
 /// When everything is done if the placement is carried out by simulated devices in virtual time: the CPU is
 /// one, too, of rate 1. Each does its steps in the placement's order, as soon as their inputs are there.

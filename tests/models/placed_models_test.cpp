@@ -1,11 +1,16 @@
 #include "files.hpp"
+#include "golden.hpp"
 #include "placed_models.hpp"
+
+#include <sluice/actors/engine.hpp>
+#include <sluice/graph/tensor.hpp>
 
 #include <tests/scheduler/placement_reference.hpp>
 #include <tests/scheduler/placement_replay.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -47,11 +52,44 @@ void check_without_budget(const placed_model& m, const plan& p) {
   BOOST_TEST(ratio <= 1.05);
 }
 
+value random_input(const shape& s) {
+  auto t = tensor::make(element_type::float32, s);
+  auto elements = t->data<float>();
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    elements[i] = random_float(seed_of("placed"), i, 0, 1);
+  return t;
+}
+
+values run_once(engine& e, const placed_model& m, const plan& p, bool by_cost) {
+  auto s = e.load(p.source, {.name = m.file, .place_by_cost = by_cost});
+  return s.run({{p.source->at_edge(p.fed[0].edge).name, random_input(m.input)}});
+}
+
+/// A session with half the memory on the accelerator gives what the host alone gives.
+void check_results(const placed_model& m, const plan& p) {
+  engine host;
+  const auto expected = run_once(host, m, p, false);
+  const auto budget = need_of(p, true) / 2;
+  engine_options o;
+  o.devices.add_flag("sim:0=rate=10,bandwidth=10GB/s,memory=" + std::to_string(budget) + "B");
+  engine e{std::move(o)};
+  const auto got = run_once(e, m, p, true);
+  BOOST_TEST_MESSAGE(m.file << ", " << budget << " bytes: " << e.memory_peak("sim:0") << " in use");
+  BOOST_TEST(e.memory_peak("sim:0") > 0u);
+  BOOST_TEST(e.memory_peak("sim:0") <= budget);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto a = got.at(i).tensor().data<float>();
+    const auto b = expected.at(i).tensor().data<float>();
+    BOOST_TEST(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+  }
+}
+
 void check_model(const placed_model& m) {
   const auto p = plan_of(m);
   check_without_budget(m, *p);
+  check_results(m, *p);
   const auto need = need_of(*p);
-  for (const std::size_t part : {2, 4})
+  for (const auto part : {std::size_t{2}, std::size_t{4}})
     check_with_budget(m, *p, need, part);
 }
 

@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
       continue;
     const auto p = plan_of(m);
     const auto need = need_of(*p);
-    for (const std::size_t part : {2, 4})
+    for (const auto part : {std::size_t{2}, std::size_t{4}})
       write(m, *p, need, part);
   }
 }

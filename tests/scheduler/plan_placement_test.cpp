@@ -78,6 +78,15 @@ BOOST_AUTO_TEST_CASE(a_view_costs_nothing_and_goes_where_its_value_is) {
   BOOST_TEST(device_of(place_plan(*p, two_devices(), {.rules = &rules}), *p, "flat") == "cpu:0");
 }
 
+BOOST_AUTO_TEST_CASE(a_view_with_another_output_takes_that_ones_bytes) {
+  const auto a = builder.op("Exp", {x}, {}, "a");
+  builder.output("y",
+                 builder.op_outputs("Dropout", {a}, {}, {.name = "dropout", .outputs = {"y0", "mask"}})[0]);
+  const auto d = describe(*make(), two_devices());
+  BOOST_TEST(d.problem.steps.size() == 2u);
+  BOOST_TEST(d.problem.steps[1].outputs.size() == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(a_view_of_an_input_stays_on_the_host) {
   const auto flat = builder.op("Flatten", {x}, {}, "flat");
   builder.output("y", builder.op("Exp", {flat}, {}, "a"));
