@@ -26,6 +26,18 @@ intrusive_ptr<run_state> admission::remove(run_state& r) {
   return taken;
 }
 
+std::vector<intrusive_ptr<run_state>> admission::next_alike(std::size_t most) const {
+  std::vector<intrusive_ptr<run_state>> alike;
+  for (const auto& r : queue_) {
+    const auto& first = alike.empty() ? r : alike.front();
+    if (alike.size() == most || r->plan != first->plan || r->priority != first->priority ||
+        r->cut != run_state::cutting::none || !r->into.empty() || !r->external.empty())
+      break;
+    alike.push_back(r);
+  }
+  return alike;
+}
+
 std::uint32_t admission::take_slot() {
   const auto slot = free_.back();
   free_.pop_back();

@@ -29,6 +29,9 @@ public:
   /// Takes a request out of the queue.
   intrusive_ptr<run_state> remove(run_state& r);
 
+  /// Those that come next, have the plan and the priority of the first, and may be joined; at most `most`.
+  [[nodiscard]] std::vector<intrusive_ptr<run_state>> next_alike(std::size_t most) const;
+
   /// A free slot; the one freed last, whose memory is warm.
   [[nodiscard]] std::uint32_t take_slot();
   void give_slot(std::uint32_t slot) { free_.push_back(slot); }

@@ -1,5 +1,6 @@
 #include <sluice/actors/batching_actor.hpp>
 
+#include <sluice/actors/joint_run.hpp>
 #include <sluice/actors/session_core.hpp>
 
 #include <caf/event_based_actor.hpp>
@@ -7,6 +8,7 @@
 #include <caf/stateful_actor.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <deque>
 
 namespace sluice {
@@ -18,6 +20,13 @@ struct cut_order {
 struct out_of_patience {
   std::shared_ptr<cut_run> run;
 };
+struct joint_order {
+  std::shared_ptr<joint_run> run;
+};
+struct joint_ended {
+  std::shared_ptr<joint_run> run;
+  intrusive_ptr<run_state> state;
+};
 struct part_ended {
   std::shared_ptr<cut_run> run;
   cut_schedule::part part;
@@ -28,6 +37,8 @@ struct part_ended {
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::cut_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::out_of_patience)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::joint_order)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::joint_ended)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(sluice::part_ended)
 
 namespace sluice {
@@ -51,6 +62,9 @@ struct batching_state {
   bool prepared = false;                         // the first one has its memory and a schedule
   std::vector<running_part> parts;               // of the first one
   std::map<std::string, cut_experience> learned; // by kind of request
+
+  std::map<const executable_plan*, joint_kind> joints; // by the plan of one request
+  std::size_t running_joints = 0;                      // they look their kind up when they end
 
   static const char* name;
 };
@@ -116,6 +130,40 @@ public:
       }
       finish(*core, *run);
     }
+  }
+
+  void join(const std::shared_ptr<joint_run>& run) {
+    const auto core = state_.core.lock();
+    if (!core)
+      return;
+    std::erase_if(run->requests, [](const auto& r) { return r->ready(); });
+    const auto several = std::bit_floor(run->requests.size());
+    const std::vector<intrusive_ptr<run_state>> rest(
+        run->requests.begin() + static_cast<std::ptrdiff_t>(several), run->requests.end());
+    run->requests.resize(several);
+    if (several < 2 || !start_joint(*core, run))
+      core->run_alone(run->requests);
+    core->run_alone(rest);
+  }
+
+  /// Each gets its rows. If the batch failed, each runs by itself: one may be at fault, not its neighbours.
+  void finish_joint(const joint_ended& e) {
+    const auto core = state_.core.lock();
+    if (!core)
+      return;
+    try {
+      const auto all = e.state->take();
+      const auto& kind = state_.joints.at(e.run->single.get());
+      for (std::size_t i = 0; i < e.run->requests.size(); ++i)
+        core->finish_cut(*e.run->requests[i],
+                         values{e.run->single->result_names, results_of_one(all.items(), *kind.axes, i)});
+    } catch (const error&) {
+      core->run_alone(e.run->requests);
+    }
+    --state_.running_joints;
+    e.run->requests.clear();
+    e.state->feeds.clear();
+    e.run->memory->close();
   }
 
   void lose_patience(const std::shared_ptr<cut_run>& with) {
@@ -186,6 +234,57 @@ private:
     }
   }
 
+  /// False if the requests cannot be joined, or not now.
+  bool start_joint(session_core& core, const std::shared_ptr<joint_run>& run) try {
+    auto& kind = kind_of(core, run->single);
+    if (!kind.axes)
+      return false;
+    auto& plan = kind.plans[run->requests.size()];
+    if (!plan)
+      plan = core.make_part_plan(
+          request_for_items(core.request_of(*run->single), *kind.axes,
+                            kind.axes->items * static_cast<std::int64_t>(run->requests.size())),
+          *run->single->result_names);
+    memory_lease lease;
+    if (core.ledger().try_lease(joint_feed_bytes(*run, *kind.axes), memory_use::frames, lease) !=
+        lease_outcome::granted)
+      return false;
+    run->memory = new frame_memory{core.ledger().name(), core.setup().blocks};
+    run->memory->open({}, std::move(lease));
+    auto feeds = joint_feeds(*run, *kind.axes);
+    if (!feeds) {
+      run->memory->close();
+      return false;
+    }
+    auto r = core.make_part(*run->requests.front(), plan, std::move(*feeds), {});
+    r->when_ready([me = caf::actor_cast<caf::actor>(self_), run](run_state& s) {
+      caf::anon_send(me, joint_ended{run, intrusive_ptr<run_state>{&s}});
+    });
+    ++state_.running_joints;
+    core.admit_part(*r);
+    return true;
+  } catch (const error&) { // no memory, or no plan for so many
+    return false;
+  }
+
+  joint_kind& kind_of(session_core& core, const std::shared_ptr<const executable_plan>& single) {
+    if (const auto known = state_.joints.find(single.get()); known != state_.joints.end())
+      return known->second;
+    if (state_.joints.size() == most_kinds && state_.running_joints == 0)
+      state_.joints.clear();
+    auto& kind = state_.joints[single.get()];
+    kind.single = single;
+    auto verdict = find_batch_axes(*core.setup().model, *core.setup().operators, core.constants(),
+                                   core.request_of(*single));
+    kind.axes = std::move(verdict.axes);
+    if (!kind.axes)
+      single->joinable.store(false, std::memory_order_relaxed);
+    core.note_cut(kind.axes ? "requests that wait are joined, up to " +
+                                  std::to_string(core.setup().options.join_requests) + " into one batch\n"
+                            : "requests that wait are not joined: " + verdict.reason + '\n');
+    return kind;
+  }
+
   /// The plan for parts of `items`, made if need be; plans of sizes that are no longer used go first.
   static std::shared_ptr<const executable_plan> plan_of(session_core& core, cut_run& run,
                                                         std::int64_t items) {
@@ -232,6 +331,8 @@ caf::behavior batching_behavior(caf::stateful_actor<batching_state>* self,
   return {
       [self](const cut_order& order) { batching{self}.order(order.run); },
       [self](const part_ended& e) { batching{self}.ended(e); },
+      [self](const joint_order& order) { batching{self}.join(order.run); },
+      [self](const joint_ended& e) { batching{self}.finish_joint(e); },
       [self](memory_freed) { batching{self}.go_on(); },
       [self](look_at_stopped) { batching{self}.look_at_stopped(); },
       [self](const out_of_patience& o) { batching{self}.lose_patience(o.run); },
@@ -246,6 +347,13 @@ caf::actor spawn_batching_actor(caf::actor_system& system, std::weak_ptr<session
 
 void cut_request(const caf::actor& batching, oversized_request what) {
   caf::anon_send(batching, cut_order{std::make_shared<cut_run>(std::move(what))});
+}
+
+void join_requests(const caf::actor& batching, std::vector<intrusive_ptr<run_state>> requests) {
+  auto run = std::make_shared<joint_run>();
+  run->single = requests.front()->plan;
+  run->requests = std::move(requests);
+  caf::anon_send(batching, joint_order{std::move(run)});
 }
 
 void stop_parts(const caf::actor& batching) {

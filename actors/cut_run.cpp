@@ -71,6 +71,8 @@ bool cut_run::prepare(const cut_resources& r, const std::map<std::string, cut_ex
     known_items_ = known->second.items;
     need_ = known->second.need;
     need_of_one_ = need_.at(1);
+    item_ns_ = known->second.item_ns;
+    variant_ = known->second.variant;
   } else {
     estimate(r);
   }
@@ -162,7 +164,7 @@ void cut_run::learn(std::int64_t items, std::uint64_t frame_bytes, const cut_res
 }
 
 cut_experience cut_run::experience() const {
-  return {schedule_->search().items(), need_};
+  return {schedule_->search().items(), need_, item_ns_, variant_};
 }
 
 void cut_run::make_results() {

@@ -44,6 +44,8 @@ struct cut_resources {
 struct cut_experience {
   std::int64_t items = 0; ///< the best size of its parts
   batch_bytes need;       ///< of a part, as measured
+  double item_ns = 0;     ///< estimated
+  std::string variant;    ///< a node whose bits depend on the size of a batch
 };
 
 /// A large request that runs in parts: how it is cut, where its results go. No threads and no messages: the

@@ -44,36 +44,41 @@ cut_schedule::part cut_schedule::start(time_point now) {
   ++in_flight_;
   ++parts_;
   if (!again_.empty()) {
-    const auto p = again_.back();
+    auto p = again_.back();
     again_.pop_back();
+    p.started = now;
     return p;
   }
   if (trying()) {
     if (wave_parts_++ == 0)
       wave_began_ = now;
-    wave_items_ += items;
   }
-  const part p{next_, items};
+  const part p{next_, items, now};
   next_ += items;
   return p;
 }
 
-void cut_schedule::ended(time_point now) {
+void cut_schedule::ended(const part& p, time_point now) {
   --in_flight_;
   if (!trying())
     return;
-  const std::chrono::duration<double, std::nano> took = now - wave_began_;
-  wave_ends_ = wave_ends_ || (wave_parts_ >= rounds_in_wave * most_in_flight_ && took >= shortest_wave);
+  const std::chrono::duration<double, std::nano> took = now - p.started;
+  wave_times_.push_back(took.count() / static_cast<double>(p.items) / most_in_flight_);
+  wave_ends_ =
+      wave_ends_ || (wave_parts_ >= rounds_in_wave * most_in_flight_ && now - wave_began_ >= shortest_wave);
   if (!wave_ends_ || in_flight_ > 0)
     return;
-  search_.measured(took.count() / static_cast<double>(wave_items_));
+  // The median: some parts meet other programs, the first ones memory that is fresh.
+  const auto middle = wave_times_.begin() + static_cast<std::ptrdiff_t>(wave_times_.size() / 2);
+  std::nth_element(wave_times_.begin(), middle, wave_times_.end());
+  search_.measured(*middle);
+  wave_times_.clear();
   wave_parts_ = 0;
   wave_ends_ = false;
-  wave_items_ = 0;
 }
 
-void cut_schedule::succeeded(const part&, time_point now) {
-  ended(now);
+void cut_schedule::succeeded(const part& p, time_point now) {
+  ended(p, now);
 }
 
 void cut_schedule::failed(const part& p, std::exception_ptr why) {
@@ -91,8 +96,8 @@ bool cut_schedule::too_large(const part& p) {
   most_in_flight_ = 1;
   const auto half = p.items / 2;
   search_.forbid_above(std::max<std::int64_t>(1, half));
-  again_.push_back({p.first + half, p.items - half});
-  again_.push_back({p.first, half});
+  again_.push_back({p.first + half, p.items - half, {}});
+  again_.push_back({p.first, half, {}});
   return true;
 }
 

@@ -22,6 +22,7 @@ public:
   struct part {
     std::int64_t first = 0;
     std::int64_t items = 0;
+    time_point started{};
   };
 
   /// @param first  the items of the first part
@@ -58,7 +59,7 @@ public:
 
 private:
   [[nodiscard]] bool trying() const noexcept { return !search_.settled(); }
-  void ended(time_point now);
+  void ended(const part& p, time_point now);
 
   const std::int64_t items_;
   bool decided_ = false;
@@ -71,9 +72,9 @@ private:
   bool stopped_ = false;
   std::exception_ptr failure_;
   std::int64_t failed_first_ = 0;
-  std::uint32_t wave_parts_ = 0; // started in this wave
-  bool wave_ends_ = false;       // no more are
-  std::int64_t wave_items_ = 0;
+  std::uint32_t wave_parts_ = 0;   // started in this wave
+  bool wave_ends_ = false;         // no more are
+  std::vector<double> wave_times_; // of its parts, ns per item
   time_point wave_began_;
 };
 

@@ -77,6 +77,8 @@ struct executable_plan {
   }
   /// True until a frame was opened, about.
   [[nodiscard]] bool fresh() const noexcept { return frames_.load(std::memory_order_relaxed) == 0; }
+  /// Whether requests may be joined into a batch, as far as is known.
+  mutable std::atomic<bool> joinable = true;
 
   std::shared_ptr<const plan> source;
   std::vector<executable_step> steps;

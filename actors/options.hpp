@@ -59,6 +59,9 @@ struct session_options {
       0; ///< of random operators that have none of their own: the same seed, the same numbers in each frame
 
   std::uint32_t window = 0; ///< frames in flight; 0: twice the CPU budget, at least 4
+  /// Requests that may run as one batch when they wait in the queue anyway and their items do not see each
+  /// other. 1: each runs by itself, with the bits that it has by itself.
+  std::size_t join_requests = 1;
   std::size_t queue_limit =
       1024; ///< requests that wait; beyond, run_async answers queue_full and run waits in line
 };

@@ -74,8 +74,9 @@ public:
   std::optional<std::uint32_t> slot; ///< while it has a frame
   bool queued = false;
   bool waits_for_memory = false;
-  /// Whether it runs in parts, which are requests of their own, or is such a part.
-  enum class cutting : std::uint8_t { none, in_parts, part } cut = cutting::none;
+  /// Whether it runs in parts, which are requests of their own, is such a part, runs in a batch with others,
+  /// or must not.
+  enum class cutting : std::uint8_t { none, in_parts, part, joined, alone } cut = cutting::none;
   std::function<void(std::uint64_t)> when_opened; ///< hears the frame's number
 
 private:

@@ -6,6 +6,7 @@
 #include <sluice/actors/session_core.hpp>
 
 #include <algorithm>
+#include <bit>
 
 namespace sluice {
 
@@ -59,7 +60,8 @@ void session_core::cut_waiting(const plan_book::ticket& t, std::shared_ptr<const
 bool session_core::runs_in_parts(run_state& r, const run_state::outcome& o) {
   const auto keep = std::exchange(r.kept_feeds, {});
   const auto* failure = std::get_if<std::exception_ptr>(&o);
-  if (!failure || r.cut != run_state::cutting::none || !r.external.empty())
+  const auto whole = r.cut == run_state::cutting::none || r.cut == run_state::cutting::alone;
+  if (!failure || !whole || !r.external.empty())
     return false;
   try {
     std::rethrow_exception(*failure);
@@ -145,6 +147,43 @@ void session_core::admit_part(run_state& r) {
   lock.unlock();
   opened(*f, r);
   next_frames::start_later(*f, *setup_.threads);
+}
+
+bool session_core::joins(run_state& first) {
+  if (!entrance_.slot_free() || !first.plan->joinable.load(std::memory_order_relaxed))
+    return false;
+  auto alike = entrance_.next_alike(setup_.options.join_requests);
+  if (alike.size() < 2)
+    return false;
+  alike.resize(std::bit_floor(alike.size())); // so that a few plans serve all
+  for (const auto& r : alike) {
+    static_cast<void>(entrance_.remove(*r));
+    r->waits_for_memory = false;
+    if (r->deadline_of_patience) {
+      deadlines_.forget(*r);
+      r->deadline.reset();
+      r->deadline_of_patience = false;
+    }
+    r->cut = run_state::cutting::joined;
+    cut_.push_back(r);
+  }
+  join_requests(batching_actor_, std::move(alike));
+  return true;
+}
+
+void session_core::run_alone(const std::vector<intrusive_ptr<run_state>>& requests) {
+  for (const auto& r : requests) {
+    {
+      const std::lock_guard lock{mutex_};
+      if (r->stopped_by)
+        continue;
+      r->cut = run_state::cutting::alone;
+    }
+    admit_part(*r);
+    const std::lock_guard lock{mutex_};
+    std::erase(cut_, r);
+    changed_.notify_all();
+  }
 }
 
 void session_core::finish_cut(run_state& whole, run_state::outcome o) {

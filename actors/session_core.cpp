@@ -340,6 +340,8 @@ void session_core::opened(frame& f, run_state& r) {
 
 frame* session_core::open_next(std::vector<intrusive_ptr<run_state>>& refused) {
   while (auto* const r = entrance_.front()) {
+    if (setup_.options.join_requests > 1 && joins(*r))
+      continue;
     try {
       auto* const f = try_open(*r);
       if (f)

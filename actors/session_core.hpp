@@ -98,6 +98,13 @@ public:
                                                    std::shared_ptr<const executable_plan> p,
                                                    std::vector<value> inputs, std::vector<value> into);
   void admit_part(run_state& r);
+  /// What to plan for requests of `p`.
+  [[nodiscard]] plan_request request_of(const executable_plan& p) const {
+    return plans_.order_of(p)->request;
+  }
+  [[nodiscard]] std::span<const value> constants() const noexcept { return constants_; }
+  /// Requests that were to be joined, and are not: each is admitted as if it came just now.
+  void run_alone(const std::vector<intrusive_ptr<run_state>>& requests);
   /// The request has its outcome, unless it was stopped.
   void finish_cut(run_state& whole, run_state::outcome o);
   void note_cut(std::string explanation);
@@ -158,6 +165,9 @@ private:
   /// Leases the frame's bytes, on all devices or on none.
   [[nodiscard]] bool try_lease(const run_state& r, memory_lease& own, std::vector<memory_lease>& others);
   [[nodiscard]] frame* open_next(std::vector<intrusive_ptr<run_state>>& refused);
+  /// Hands the request that is next and those behind it that are like it to the batching actor. False if it
+  /// is better run by itself.
+  [[nodiscard]] bool joins(run_state& first);
   void watch_memory();
   /// Whether a run may start over from its feeds if a device is lost under it.
   [[nodiscard]] bool may_run_again(const run_state& r) const;

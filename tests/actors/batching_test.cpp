@@ -308,6 +308,78 @@ BOOST_AUTO_TEST_CASE(closing_a_session_answers_a_cut_request) {
   BOOST_TEST(drained.get()["y"].tensor().shape()[0] == 28'000);
 }
 
+BOOST_AUTO_TEST_CASE(requests_that_wait_run_as_one_batch) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    stepped_engine e{seed};
+    auto alone = e->load(layers(*e));
+    auto joins = e->load(layers(*e), {.name = "joins", .window = 1, .join_requests = 8});
+    const auto expected = [&](std::uint64_t i) {
+      auto r = alone.run_async({{"x", random_floats({2, width}, i)}});
+      e.settle();
+      return r.get()["y"];
+    };
+    auto first = joins.run_async({{"x", random_floats({2, width}, 99)}}); // so that there is a plan
+    e.settle();
+    std::vector<pending_result> runs;
+    for (std::uint64_t i = 0; i < 11; ++i)
+      runs.push_back(joins.run_async({{"x", random_floats({2, width}, i)}}));
+    std::mt19937_64 random{seed};
+    for (auto steps = random() % 30; steps > 0; --steps)
+      e.step();
+    runs[5].cancel();
+    e.settle();
+    for (std::uint64_t i = 0; i < runs.size(); ++i) {
+      BOOST_REQUIRE(runs[i].ready());
+      if (i != 5)
+        BOOST_TEST(largest_difference(runs[i].get()["y"], expected(i)) <= 1e-5);
+    }
+    BOOST_TEST(joins.explain_cuts().find("are joined, up to 8") != std::string::npos, joins.explain_cuts());
+    runs.clear();
+    static_cast<void>(first.get());
+    e.settle();
+    BOOST_TEST(joins.core()->at_rest());
+    BOOST_TEST(joins.core()->ledger().in_use(memory_use::frames) == 0u);
+    BOOST_TEST(joins.core()->ledger().in_use(memory_use::held) == 0u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_request_that_fails_does_not_fail_those_it_was_joined_with) {
+  stepped_engine e{3};
+  auto s = e->load(picky(*e, 4), {.name = "joins", .window = 1, .join_requests = 4});
+  const auto index = [](std::int64_t i) { return value{tensor::of<std::int64_t>({1}, {i})}; };
+  const auto x = random_floats({1, 4}, 5);
+  static_cast<void>(s.run_async({{"x", x}, {"i", index(0)}}));
+  e.settle();
+  std::vector<pending_result> runs;
+  for (std::int64_t i = 0; i < 6; ++i)
+    runs.push_back(s.run_async({{"x", x}, {"i", index(i == 3 ? 77 : i % 4)}}));
+  e.settle();
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (i == 3)
+      BOOST_CHECK_EXCEPTION(runs[i].get(), error, [](const error& f) {
+        return f.code() == errc::kernel_failed && std::string{f.what()}.find("77") != std::string::npos;
+      });
+    else
+      BOOST_TEST(runs[i].get()["y"].tensor().shape()[0] == 1);
+  BOOST_TEST(s.core()->at_rest());
+}
+
+BOOST_AUTO_TEST_CASE(requests_that_cannot_be_joined_run_one_by_one) {
+  stepped_engine e{4};
+  auto g = e->builder();
+  const auto x = g.placeholder<float>("x", {"N", 4});
+  g.output("y", g.op("ReduceSum", {x}, {{"keepdims", std::int64_t{0}}}, "total"));
+  auto s = e->load(g.build("mixing"), {.name = "joins", .window = 1, .join_requests = 4});
+  std::vector<pending_result> runs;
+  for (int i = 0; i < 6; ++i)
+    runs.push_back(s.run_async({{"x", random_floats({2, 4}, 5)}}));
+  e.settle();
+  for (auto& r : runs)
+    BOOST_TEST(r.get()["y"].tensor().elements() == 1);
+  BOOST_TEST(s.explain_cuts().find("not joined: node ReduceSum 'total'") != std::string::npos,
+             s.explain_cuts());
+}
+
 BOOST_AUTO_TEST_CASE(a_schedule_runs_every_item_once_and_finds_the_best_size) {
   std::mt19937_64 random{3};
   for (int round = 0; round < 200; ++round) {
