@@ -17,6 +17,8 @@ constexpr double worth_narrowing = 1.25;
 
 bool blocks(const plan& p) {
   return std::any_of(p.steps.begin(), p.steps.end(), [&](const plan_step& s) {
+    if (s.node == no_node) // a transfer
+      return false;
     const auto& f = p.source->at(s.node).function;
     return f && f->kind == function_kind::blocking;
   });
