@@ -2,6 +2,7 @@
 
 #include <sluice/actors/joint_run.hpp>
 #include <sluice/actors/session_core.hpp>
+#include <sluice/actors/session_waits.hpp>
 
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
@@ -47,9 +48,6 @@ namespace {
 
 using memory_freed = caf::atom_constant<caf::atom("freed")>;
 using look_at_stopped = caf::atom_constant<caf::atom("stopped")>;
-
-/// How long a request waits for results that callers hold, if it has no deadline of its own.
-constexpr std::chrono::seconds patience_with_holders{5};
 
 struct batching_state {
   struct running_part {

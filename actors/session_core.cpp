@@ -3,6 +3,7 @@
 #include <sluice/actors/batching_actor.hpp>
 #include <sluice/actors/next_frames.hpp>
 #include <sluice/actors/session_actor.hpp>
+#include <sluice/actors/session_waits.hpp>
 
 #include <caf/actor_clock.hpp>
 #include <caf/actor_system.hpp>
@@ -19,15 +20,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How long a request waits for results that callers hold, if it has no deadline of its own.
-constexpr auto patience_with_holders = 5s;
-/// More than any wait needs, and little enough to be added to any time.
-constexpr std::chrono::nanoseconds longest_wait = 24h * 365 * 10;
-
-std::exception_ptr make_error_ptr(errc code, const std::string& text) {
-  return std::make_exception_ptr(error{code, text});
-}
-
 std::size_t bytes_of(std::span<const value> constants) {
   std::size_t bytes = 0;
   for (const auto& v : constants)
@@ -43,28 +35,6 @@ memory_lease lease_or_throw(memory_ledger& ledger, std::size_t bytes, memory_use
     throw error{errc::out_of_memory, what + " take " + std::to_string(bytes) + " bytes; " + ledger.report()};
   return lease;
 }
-
-/// A value of a frame that comes from outside, delivered on a worker.
-struct external_delivery final : job {
-  external_delivery(frame& f, std::size_t p, value v) : to(f), position(p), content(std::move(v)) {}
-  void run(worker& here) noexcept override {
-    const next_frames::turn turn{here};
-    {
-      firing_loop loop{here, to};
-      for (const auto& direct : to.plan->source->direct)
-        if (direct.fed == to.plan->source->fed[position].edge)
-          to.results[direct.result] = content;
-      auto given = content;
-      send(to, to.plan->feed_routes[position], {&given, 1}, loop);
-      loop.drain();
-    }
-    to.release(here);
-    delete this;
-  }
-  frame& to;
-  const std::size_t position;
-  const value content;
-};
 
 /// Looks at the queue again, on a worker.
 struct retry_job final : job {
@@ -164,7 +134,9 @@ intrusive_ptr<run_state> session_core::submit(feeds inputs, const run_options& o
   } catch (const error&) {
     r->settle(std::current_exception(), false);
   } catch (const std::bad_alloc&) {
-    r->settle(make_error_ptr(errc::out_of_memory, "the process has no memory for another run"), false);
+    r->settle(
+        std::make_exception_ptr(error{errc::out_of_memory, "the process has no memory for another run"}),
+        false);
   }
   return r;
 }
@@ -459,99 +431,6 @@ run_state::outcome session_core::outcome_of(frame& f, run_state& r) {
   return values{f.plan->result_names, std::move(results)};
 }
 
-void session_core::cancel(run_state& r) {
-  const intrusive_ptr<run_state> keep{&r};
-  if (r.ready())
-    return;
-  const auto why = make_error_ptr(errc::cancelled, "the run was cancelled");
-  bool others_may_fit = false;
-  {
-    const std::lock_guard lock{mutex_};
-    if (r.stopped_by)
-      return; // somebody else answers
-    r.stopped_by = why;
-    deadlines_.forget(r);
-    if (r.queued) {
-      static_cast<void>(entrance_.remove(r));
-      others_may_fit = r.waits_for_memory;
-    } else if (r.slot) {
-      stop_frame(runtime_.slot(*r.slot), r);
-      if (!r.into.empty())
-        return; // the frame may still write to the caller's memory: answered when it is quiescent
-    }
-    changed_.notify_all();
-  }
-  plans_.leave(r);
-  r.settle(why, worker::current() != nullptr);
-  if (r.cut == run_state::cutting::in_parts)
-    stop_parts(batching_actor_);
-  if (others_may_fit)
-    admit_waiting();
-}
-
-void session_core::stop_frame(frame& f, run_state& r) {
-  f.stop();
-  for (const auto position : std::exchange(r.external, {}))
-    deliver_external(f, position, {});
-  external_frames_.erase(f.number);
-}
-
-void session_core::deliver_external(frame& f, std::size_t fed, value v) {
-  setup_.threads->submit(*new external_delivery{f, fed, std::move(v)});
-}
-
-void session_core::note_deadline(run_state& r) {
-  deadlines_.note(r);
-  look_at_deadlines();
-}
-
-void session_core::look_at_deadlines() {
-  if (life_ == life::closed)
-    return;
-  if (const auto when = deadlines_.look_at())
-    tick_at(services_.system, session_actor_, *when);
-}
-
-void session_core::expire(run_state::clock::time_point now) {
-  std::vector<intrusive_ptr<run_state>> answered;
-  bool others_may_fit = false;
-  {
-    const std::lock_guard lock{mutex_};
-    for (auto& r : deadlines_.take_late(now)) {
-      const auto waits = r->waits_for_memory && r->queued;
-      const auto held_up = waits && setup_.device->in_use(memory_use::held) > 0;
-      if (r->deadline_of_patience && !held_up) {
-        // Only frames in flight are in its way, and they end.
-        r->deadline = now + patience_with_holders;
-        deadlines_.note(*r);
-        continue;
-      }
-      others_may_fit = others_may_fit || waits;
-      r->stopped_by = held_up
-                          ? make_error_ptr(errc::out_of_memory, out_of_memory_text(*r->plan))
-                          : make_error_ptr(errc::deadline_exceeded,
-                                           r->queued ? "the deadline passed while the run waited in the queue"
-                                                     : "the deadline passed while the run was under way");
-      if (r->queued)
-        static_cast<void>(entrance_.remove(*r));
-      else if (r->slot)
-        stop_frame(runtime_.slot(*r->slot), *r);
-      if (!r->slot || r->into.empty())
-        answered.push_back(std::move(r));
-    }
-    look_at_deadlines();
-    changed_.notify_all();
-  }
-  for (const auto& r : answered) {
-    plans_.leave(*r);
-    r->settle(r->stopped_by, false);
-    if (r->cut == run_state::cutting::in_parts)
-      stop_parts(batching_actor_);
-  }
-  if (others_may_fit)
-    admit_waiting();
-}
-
 void session_core::callback_failed(const std::string& what) noexcept {
   callbacks_failed_.fetch_add(1, std::memory_order_relaxed);
   std::clog << "sluice: a callback of session '" + setup_.options.name + "' threw: " + what + '\n';
@@ -616,126 +495,9 @@ void session_core::handed_over() {
   changed_.notify_all(); // close() waits for those who wait for plans, too
 }
 
-std::string session_core::take_token(node_cell& cell, std::uint64_t number, std::uint32_t port, value v) {
-  const std::lock_guard lock{mutex_};
-  const auto at = external_frames_.find(number);
-  if (at == external_frames_.end())
-    return "frame " + std::to_string(number) +
-           " takes no tokens: it is not open, or was not opened with external inputs";
-  if (cell.index >= runtime_.cells().size() || &runtime_.cells()[cell.index] != &cell ||
-      port >= cell.node->inputs.size())
-    return "node '" + cell.node->name + "' has no such input of an open frame";
-  auto& r = *running_[at->second];
-  const auto e = cell.node->inputs[port];
-  const auto position = std::find_if(r.external.begin(), r.external.end(),
-                                     [&](auto p) { return r.plan->source->fed[p].edge == e; });
-  if (position == r.external.end())
-    return "input " + std::to_string(port) + " of node '" + cell.node->name + "' is not external to frame " +
-           std::to_string(number) + ", or has come already";
-  const auto& type = setup_.model->at_edge(e).type;
-  if (v.empty() || !type.admits(v))
-    return "the value takes " + to_string(type) + ", not " + describe(v);
-  const auto fed = *position;
-  r.external.erase(position);
-  deliver_external(runtime_.slot(at->second), fed, std::move(v));
-  return {};
-}
-
-void session_core::node_killed(node_cell& cell) noexcept {
-  const std::lock_guard lock{mutex_};
-  nodes_.killed(cell);
-  for (std::uint32_t slot = 0; slot < running_.size(); ++slot)
-    if (running_[slot])
-      runtime_.slot(slot).bereave();
-}
-
-void session_core::restart_node(const caf::actor_addr& dead) {
-  {
-    const std::lock_guard lock{mutex_};
-    if (life_ == life::closed)
-      return;
-    const auto successor = nodes_.replace(dead);
-    if (!successor)
-      return;
-    monitor_node(session_actor_, *successor);
-  }
-  admit_waiting();
-}
-
-std::optional<caf::actor> session_core::node(std::string_view name) {
-  const std::lock_guard lock{mutex_};
-  return nodes_.find(name);
-}
-
 std::uint32_t session_core::in_flight() {
   const std::lock_guard lock{mutex_};
   return entrance_.in_flight();
-}
-
-void session_core::close(std::chrono::nanoseconds drain) {
-  const auto may_wait = worker::current() == nullptr;
-  const auto why =
-      std::make_exception_ptr(error{errc::engine_closed, "session '" + setup_.options.name + "' was closed"});
-  std::vector<intrusive_ptr<run_state>> left;
-  {
-    std::unique_lock lock{mutex_};
-    if (life_ == life::open)
-      life_ = life::draining;
-    changed_.notify_all();
-    if (may_wait)
-      changed_.wait_for(lock, std::min(drain, longest_wait), [this] {
-        return entrance_.in_flight() == 0 && entrance_.queue_empty() && plans_.nobody_waits() &&
-               awaiting_loss_.empty() && cut_.empty() && handing_over_ == 0;
-      });
-    life_ = life::closed;
-    left = entrance_.take_all();
-    for (auto& r : plans_.take_waiting())
-      left.push_back(std::move(r));
-    for (auto& r : std::exchange(cut_, {}))
-      left.push_back(std::move(r));
-    for (auto& r : std::exchange(awaiting_loss_, {}))
-      left.push_back(std::move(r));
-    for (const auto& r : running_) {
-      if (!r || r->stopped_by)
-        continue;
-      stop_frame(runtime_.slot(*r->slot), *r);
-      if (r->into.empty())
-        left.push_back(r);
-      else
-        r->stopped_by = why; // answered when the frame is quiescent
-    }
-    std::erase_if(left, [](const auto& r) { return r->stopped_by != nullptr; });
-    for (const auto& r : left)
-      r->stopped_by = why;
-    deadlines_.clear();
-    changed_.notify_all();
-  }
-  for (const auto& r : left)
-    r->settle(why, false);
-  end_actors();
-  if (!may_wait)
-    return;
-  std::unique_lock lock{mutex_};
-  changed_.wait(lock, [this] { return actors_ended_; });
-}
-
-void session_core::end_actors() {
-  {
-    const std::lock_guard lock{mutex_};
-    if (life_ != life::closed || entrance_.in_flight() > 0 || std::exchange(actors_ending_, true))
-      return;
-  }
-  nodes_.end();
-  setup_.blocks->trim();
-  if (session_actor_)
-    end_session_actor(session_actor_);
-  if (placement_actor_)
-    caf::anon_send_exit(placement_actor_, caf::exit_reason::user_shutdown);
-  if (batching_actor_)
-    caf::anon_send_exit(batching_actor_, caf::exit_reason::user_shutdown);
-  const std::lock_guard lock{mutex_};
-  actors_ended_ = true;
-  changed_.notify_all();
 }
 
 } // namespace sluice
