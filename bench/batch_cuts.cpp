@@ -22,7 +22,6 @@ namespace {
 using namespace sluice;
 
 constexpr const char* model = "examples/digits/digits.onnx";
-constexpr std::int64_t pixels = 28 * 28;
 
 /// The sample's digits, over and over.
 value images(std::int64_t count) {
@@ -161,7 +160,7 @@ int main(int argc, char** argv) {
   const std::vector<std::uint64_t> shares{2, 5, 20, 100};
   std::vector<std::pair<std::int64_t, std::size_t>> hands;
   for (const std::int64_t items : {2, 4, 8, 16, 32, 128, 1'024})
-    for (const std::size_t in_flight : {1, 2})
+    for (const auto in_flight : {std::size_t{1}, std::size_t{2}})
       hands.emplace_back(items, in_flight);
   std::vector<measured> cut(shares.size()), hand(hands.size());
   // In turn, so that what else the machine does meets all alike.

@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(devices_may_be_lost_at_any_moment_under_several_callers) {
       for (const auto on_loss : {device_loss::fail, device_loss::retry}) {
         engine_options options;
         ledgers books;
-        for (const unsigned i : {0, 1}) {
+        for (const auto i : {0U, 1U}) {
           sim_options failing;
           failing.failures.lost_at = place * (i + 1);
           options.accelerators.push_back(

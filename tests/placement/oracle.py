@@ -252,7 +252,10 @@ def arguments():
     parser.add_argument("models", nargs="*", help="parts of names; all models without any")
     parser.add_argument("--seconds", type=float, default=20, help="for each of the two programs")
     parser.add_argument("--latest", type=float, help="fail if a finish is more than so many times its bound")
-    parser.add_argument("--most", type=float, help="fail if the bytes are more than so many times their bound")
+    parser.add_argument("--most", type=float,
+                        help=f"fail if the bytes are more than so many times their bound: of each graph of up to {SMALL} "
+                             "steps, and of larger ones in the median")
+    parser.add_argument("--most-large", type=float, help="the same of each larger graph")
     return parser.parse_args()
 
 
@@ -270,11 +273,12 @@ def main():
     latest = max(j[1] for j in judged)
     small = [j[2] for j in judged if j[0] <= SMALL]
     large = [j[2] for j in judged if j[0] > SMALL]
-    most = max(small + large)
+    middle, worst = statistics.median(large or [1]), max(large, default=1)
     print(f"finish: median {statistics.median(j[1] for j in judged):.3f} of its bound, latest {latest:.3f}")
     print(f"bytes, graphs of up to {SMALL} steps: worst {max(small, default=1):.3f}")
-    print(f"bytes, larger: median {statistics.median(large or [1]):.3f}, worst {max(large, default=1):.3f}")
-    if args.latest and latest > args.latest or args.most and most > args.most:
+    print(f"bytes, larger: median {middle:.3f}, worst {worst:.3f}")
+    limits = [(latest, args.latest), (max(small, default=1), args.most), (middle, args.most), (worst, args.most_large)]
+    if any(limit and found > limit for found, limit in limits):
         sys.exit("that is more than is allowed")
 
 
