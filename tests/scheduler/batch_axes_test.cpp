@@ -2,6 +2,8 @@
 
 #include <tests/support/says.hpp>
 
+#include <tests/support/has_operator.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 using namespace sluice;
@@ -44,7 +46,7 @@ void refused(const graph& g, const std::vector<shape>& shapes, const std::string
 
 BOOST_AUTO_TEST_SUITE(batch_axes_of_graphs)
 
-BOOST_AUTO_TEST_CASE(a_convolutional_classifier_has_its_batch_in_front) {
+BOOST_AUTO_TEST_CASE(a_convolutional_classifier_has_its_batch_in_front, *has_operator("Conv")) {
   auto g = builder();
   const auto x = g.placeholder<float>("x", {"N", 1, 6, 6});
   const auto c = g.op("Conv", {x, floats(g, "w", {4, 1, 3, 3})});
@@ -90,7 +92,7 @@ BOOST_AUTO_TEST_CASE(shapes_are_calculated_with_the_number_of_items_as_a_symbol)
   BOOST_TEST(axes.fetched[0] == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_recurrent_net_has_its_batch_on_axis_1) {
+BOOST_AUTO_TEST_CASE(a_recurrent_net_has_its_batch_on_axis_1, *has_operator("LSTM")) {
   auto g = builder();
   const auto x = g.placeholder<float>("x", {4, "N", 3});
   const auto h = g.placeholder<float>("h", {1, "N", 2});
