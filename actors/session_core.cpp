@@ -274,26 +274,24 @@ bool session_core::try_lease(const run_state& r, memory_lease& own, std::vector<
       return false;
   }
   if (r.plan->source->devices.size() <= 1 ||
-      devices_.try_lease(*r.plan->source, others, [alive = weak_from_this(), threads = setup_.threads] {
-        threads->submit(*new retry_job{[alive] {
-          if (const auto self = alive.lock())
-            self->admit_waiting();
-        }});
-      }))
+      devices_.try_lease(*r.plan->source, others, admission_later(false)))
     return true;
   own = {};
   return false;
 }
 
 void session_core::watch_memory() {
-  if (std::exchange(memory_watched_, true))
-    return;
-  ledger_->when_freed([alive = weak_from_this(), threads = setup_.threads] {
-    threads->submit(*new retry_job{[alive] {
+  if (!std::exchange(memory_watched_, true))
+    ledger_->when_freed(admission_later(true));
+}
+
+std::function<void()> session_core::admission_later(bool memory_freed) {
+  return [alive = weak_from_this(), threads = setup_.threads, memory_freed] {
+    threads->submit(*new retry_job{[alive, memory_freed] {
       if (const auto self = alive.lock())
-        self->admit_waiting(true);
+        self->admit_waiting(memory_freed);
     }});
-  });
+  };
 }
 
 void session_core::opened(frame& f, run_state& r) {
@@ -440,7 +438,7 @@ std::shared_ptr<const executable_plan> session_core::make_plan(const plan_book::
   auto request = t.request;
   request.places = places(request, false);
   auto planned = sluice::make_plan(setup_.model, constants_, request, *services_.kernels);
-  if (!devices_.could_hold(*planned)) {
+  if (setup_.options.place_by_cost && !devices_.could_hold(*planned)) {
     // Arenas are safe for every order, placement counts with one.
     request.places = places(request, true);
     planned = sluice::make_plan(setup_.model, constants_, request, *services_.kernels);

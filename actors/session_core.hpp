@@ -169,6 +169,8 @@ private:
   /// is better run by itself.
   [[nodiscard]] bool joins(run_state& first);
   void watch_memory();
+  /// Has a worker call admit_waiting(), for who may call it on any thread.
+  [[nodiscard]] std::function<void()> admission_later(bool memory_freed);
   /// Whether a run may start over from its feeds if a device is lost under it.
   [[nodiscard]] bool may_run_again(const run_state& r) const;
   [[nodiscard]] bool runs_again(const run_state& r, const run_state::outcome& o) const;

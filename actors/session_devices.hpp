@@ -24,7 +24,7 @@ struct frame;
 /// A session's part of its engine's devices: books, streams, the accounts of its frames, weights on
 /// accelerators, and which are lost. Device 0 is the host, whose books the session keeps itself.
 ///
-/// @threadsafe streams and bring(); the rest under the session's lock.
+/// @threadsafe streams, bring() and could_hold(); the rest under the session's lock.
 class session_devices {
 public:
   /// Throws errc::invalid_argument for a budget on a device that there is not.

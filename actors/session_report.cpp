@@ -3,6 +3,7 @@
 #include <sluice/actors/session_core.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace sluice {
@@ -21,6 +22,21 @@ void session_core::write_trace(std::ostream& to) const {
                 "session '" + setup_.options.name + "' records no trace: call start_trace() first"};
   t->write(to);
 }
+
+namespace {
+
+/// What an order that saves memory saves, and what it costs.
+std::string cost_of(const memory_order_choice& c) {
+  auto text = c.lanes == 1 ? std::string{"one node"} : std::to_string(c.lanes) + " nodes";
+  text += " at a time, " + std::to_string(c.least_bytes) + " bytes at least instead of " +
+          std::to_string(c.open_bytes);
+  if (c.chosen == memory_order_choice::order::branches)
+    text +=
+        ", for an estimated " + std::to_string(std::lround((c.slowdown - 1) * 1000)) + " per mille more time";
+  return text;
+}
+
+} // namespace
 
 std::string session_core::explain(std::string_view name) {
   auto* const cell = [&] {
@@ -59,7 +75,8 @@ std::string session_core::explain(std::string_view name) {
     }
     if (step.waits > 0)
       text += "\n  waits for " + std::to_string(step.waits) +
-              " nodes of which it reads nothing, so that the frame needs less memory";
+              " nodes of which it reads nothing, so that the frame needs less memory: " +
+              cost_of(newest->source->memory_order);
   }
   return text + '\n';
 }

@@ -25,13 +25,12 @@ bool blocks(const plan& p) {
 }
 
 /// Which orders are allowed, and what that costs.
-step_schedule choose_order(const memory_graph& g, bool open, unsigned lanes, memory_order_choice& made) {
+step_schedule choose_order(const memory_graph& g, unsigned lanes, memory_order_choice& made) {
   using order = memory_order_choice::order;
   const auto serial = best_serial_order(g);
-  made.serial_bytes = serial.peak;
   made.open_bytes = least_memory(g, unrestricted_order());
   const auto limit = worth_narrowing * static_cast<double>(serial.peak);
-  if (open || made.open_bytes == serial.peak)
+  if (made.open_bytes == serial.peak)
     return unrestricted_order();
   if (lanes == 1) {
     made.chosen = order::serial;
@@ -96,7 +95,7 @@ void give_places(plan& p, const plan_memory_graph& memory, const memory_plan& ar
 void lay_out(plan& p, unsigned lanes, bool narrow) {
   const auto memory = memory_of(p);
   const auto& g = memory.graph;
-  const auto allowed = choose_order(g, !narrow || blocks(p), lanes, p.memory_order);
+  const auto allowed = narrow && !blocks(p) ? choose_order(g, lanes, p.memory_order) : unrestricted_order();
   const auto arena = plan_memory(g, allowed);
   p.memory_order.least_bytes = arena.least_bytes;
   std::size_t headers = 0;

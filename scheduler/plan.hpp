@@ -87,11 +87,10 @@ struct memory_order_choice {
     branches, ///< several at a time, in lanes
   };
   order chosen = order::any;
-  unsigned lanes = 0;           ///< of serial and branches
-  std::size_t least_bytes = 0;  ///< no arena that is safe for these orders is smaller
-  std::size_t serial_bytes = 0; ///< what one step at a time would take
-  std::size_t open_bytes = 0;   ///< what any order would take
-  double slowdown = 1;          ///< estimated time over that without regard to memory
+  unsigned lanes = 0;          ///< of serial and branches
+  std::size_t least_bytes = 0; ///< no arena that is safe for these orders is smaller
+  std::size_t open_bytes = 0;  ///< what any order would take; 0 where nothing else was thought of
+  double slowdown = 1;         ///< estimated time over that without regard to memory
 };
 
 /// A graph compiled for a fetch set, fed edges and their types: what runs, and where its outputs go.

@@ -1,3 +1,4 @@
+#include "outcome.hpp"
 #include "placed_graphs.hpp"
 #include "stepped_engine.hpp"
 
@@ -16,27 +17,6 @@ using namespace sluice::test;
 namespace {
 
 constexpr unsigned frames_each = 6;
-
-/// What became of a run: each has one outcome.
-struct outcome {
-  int count = 0;
-  std::optional<values> results;
-  std::optional<errc> code;
-  std::string what;
-};
-
-void watch(outcome& o, pending_result r) {
-  r.then(
-      [&o](values v) {
-        ++o.count;
-        o.results = std::move(v);
-      },
-      [&o](const error& e) {
-        ++o.count;
-        o.code = e.code();
-        o.what = e.what();
-      });
-}
 
 engine_options with_devices(const std::string& first) {
   engine_options o;

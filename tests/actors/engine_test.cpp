@@ -1,5 +1,6 @@
 #include "branching_graph.hpp"
 #include "gated_graph.hpp"
+#include "outcome.hpp"
 #include "stepped_engine.hpp"
 
 #include <sluice/actors/handles.hpp>
@@ -45,27 +46,6 @@ std::string reason(pending_result& r) {
   } catch (const error& e) {
     return std::string{to_string(e.code())} + ": " + e.what();
   }
-}
-
-/// What became of a run, without waiting.
-struct outcome {
-  int count = 0;
-  std::optional<values> results;
-  std::optional<errc> code;
-  std::string what;
-};
-
-void watch(outcome& o, pending_result r) {
-  r.then(
-      [&o](values v) {
-        ++o.count;
-        o.results = std::move(v);
-      },
-      [&o](const error& e) {
-        ++o.count;
-        o.code = e.code();
-        o.what = e.what();
-      });
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 #include <tools/command/commands.hpp>
 
 #include <tools/console.hpp>
-#include <tools/feeds/numbers.hpp>
+#include <tools/planning/figures.hpp>
 #include <tools/planning/plan_files.hpp>
 #include <tools/results/destination.hpp>
 #include <tools/results/table.hpp>
@@ -10,22 +10,11 @@
 #include <sluice/stream/file_bytes.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 
 namespace sluice::tools {
 
 namespace {
-
-std::string ms(double ns) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", ns / 1e6);
-  return text;
-}
-
-std::string bytes(std::size_t n) {
-  return readable_bytes(static_cast<double>(n));
-}
 
 void print_head(const plan_arguments& a, const model_plan& p) {
   const auto& schedule = p.placed.made.schedule;

@@ -1,6 +1,6 @@
 #include <tools/planning/page_parts.hpp>
 
-#include <tools/feeds/numbers.hpp>
+#include <tools/planning/figures.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -36,16 +36,6 @@ std::string text(double x, double y, const std::string& what) {
 
 std::string colour(std::size_t device) {
   return "d" + std::to_string(device % 5);
-}
-
-std::string ms(double ns) {
-  char written[32];
-  std::snprintf(written, sizeof written, "%.3f ms", ns / 1e6);
-  return written;
-}
-
-std::string in_words(double bytes) {
-  return readable_bytes(bytes);
 }
 
 /// From time to a place on the picture.
@@ -121,10 +111,10 @@ std::string timeline_picture(const model_plan& p) {
   for (std::size_t s = 0; s < schedule.firings.size(); ++s) {
     const auto& f = schedule.firings[s];
     const auto d = p.placed.made.places[s];
-    content +=
-        rect(time.at(f.start_ns), first_row[d] + row * f.lane + 2, time.length(f.finish_ns - f.start_ns),
-             row - 4, colour(d),
-             p.problem().steps[s].name + ", " + ms(f.finish_ns - f.start_ns) + " from " + ms(f.start_ns));
+    content += rect(time.at(f.start_ns), first_row[d] + row * f.lane + 2,
+                    time.length(f.finish_ns - f.start_ns), row - 4, colour(d),
+                    p.problem().steps[s].name + ", " + ms(f.finish_ns - f.start_ns) + " ms from " +
+                        ms(f.start_ns) + " ms");
   }
   std::map<std::uint32_t, double> link_row;
   for (const auto& t : schedule.transfers)
@@ -139,10 +129,10 @@ std::string timeline_picture(const model_plan& p) {
     const auto& v = p.problem().values[t.value];
     content +=
         rect(time.at(t.start_ns), link_row[t.link] + 2, time.length(t.finish_ns - t.start_ns), row - 4, "w",
-             v.name + ", " + in_words(static_cast<double>(v.bytes)) + ", " + ms(t.finish_ns - t.start_ns) +
-                 " from " + ms(t.start_ns));
+             v.name + ", " + bytes(v.bytes) + ", " + ms(t.finish_ns - t.start_ns) + " ms from " +
+                 ms(t.start_ns) + " ms");
   }
-  content += text(label, y + 14, "0") + text(width - 70, y + 14, ms(schedule.finish_ns));
+  content += text(label, y + 14, "0") + text(width - 70, y + 14, ms(schedule.finish_ns) + " ms");
   return svg(y + 20, content);
 }
 
@@ -157,22 +147,22 @@ std::string parts_picture(const model_plan& p) {
   std::string content;
   for (std::size_t d = 0; d < p.devices.size(); ++d)
     content += text(0, 10 + step * static_cast<double>(d) + 20, p.devices[d].device.name);
-  for (const auto& [between, bytes] : edges_between_parts(p)) {
+  for (const auto& [between, moved] : edges_between_parts(p)) {
     const auto [from, to] = between;
     const auto x1 = x_of(from) + box_width, y1 = y_of(from) + box / 2;
     const auto x2 = x_of(to), y2 = y_of(to) + box / 2;
     const auto bend = p.parts[from].device == p.parts[to].device && to > from + 1 ? y1 + box : (y1 + y2) / 2;
     content += "<path class=edge d=\"M" + number(x1) + ' ' + number(y1) + " Q" + number((x1 + x2) / 2) + ' ' +
                number(bend) + ' ' + number(x2) + ' ' + number(y2) + "\"><title>part " +
-               std::to_string(from + 1) + " to part " + std::to_string(to + 1) + ": " +
-               in_words(static_cast<double>(bytes)) + "</title></path>\n";
+               std::to_string(from + 1) + " to part " + std::to_string(to + 1) + ": " + bytes(moved) +
+               "</title></path>\n";
   }
   for (std::size_t i = 0; i < p.parts.size(); ++i) {
     const auto& part = p.parts[i];
     content += rect(x_of(i), y_of(i), box_width, box, colour(part.device),
                     "part " + std::to_string(i + 1) + ": " + std::to_string(part.steps.size()) + " steps, " +
                         p.problem().steps[part.steps.front()].name + " to " +
-                        p.problem().steps[part.steps.back()].name + ", " + ms(part.work_ns));
+                        p.problem().steps[part.steps.back()].name + ", " + ms(part.work_ns) + " ms");
     if (box_width > 18)
       content += text(x_of(i) + 4, y_of(i) + 21, std::to_string(i + 1));
   }
@@ -196,19 +186,20 @@ std::string arena_picture(const planned_device& d, const model_plan& p) {
       to[b] = std::max(to[b], position[s]);
   const auto x_unit = (width - label) / static_cast<double>(std::max<std::size_t>(1, order.size()));
   const auto y_unit = height / static_cast<double>(arena.layout.bytes);
-  std::string content = text(0, 12, in_words(static_cast<double>(arena.layout.bytes))) + text(0, height, "0");
+  std::string content = text(0, 12, bytes(arena.layout.bytes)) + text(0, height, "0");
   for (std::size_t b = 0; b < g.buffers.size(); ++b) {
     if (arena.layout.offsets[b] == memory_plan::not_placed)
       continue;
-    const auto bytes = static_cast<double>(g.buffers[b].bytes);
+    const auto size = static_cast<double>(g.buffers[b].bytes);
     const auto low = static_cast<double>(arena.layout.offsets[b]);
     const auto first = d.memory.steps[order[from[b]]];
     const auto when = first.what == placed_memory::step::kind::firing ? "" : " (arrives)";
-    content += rect(label + x_unit * static_cast<double>(from[b]), height - y_unit * (low + bytes),
-                    x_unit * static_cast<double>(to[b] - from[b] + 1), std::max(y_unit * bytes, 0.4),
+    content += rect(label + x_unit * static_cast<double>(from[b]), height - y_unit * (low + size),
+                    x_unit * static_cast<double>(to[b] - from[b] + 1), std::max(y_unit * size, 0.4),
                     colour((b + p.devices.size()) % 5),
-                    d.memory.buffers[b] + when + ", " + in_words(bytes) + " at " + in_words(low) +
-                        ", steps " + std::to_string(from[b] + 1) + " to " + std::to_string(to[b] + 1));
+                    d.memory.buffers[b] + when + ", " + bytes(g.buffers[b].bytes) + " at " +
+                        bytes(arena.layout.offsets[b]) + ", steps " + std::to_string(from[b] + 1) + " to " +
+                        std::to_string(to[b] + 1));
   }
   content += text(label, height + 14, "step 1") +
              text(width - 60, height + 14, "step " + std::to_string(order.size()));

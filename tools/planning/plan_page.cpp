@@ -1,10 +1,9 @@
 #include <tools/planning/plan_files.hpp>
 
-#include <tools/feeds/numbers.hpp>
+#include <tools/planning/figures.hpp>
 #include <tools/planning/page_parts.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 
 namespace sluice::tools {
@@ -22,16 +21,6 @@ svg{width:100%;height:auto;display:block}svg text{font:11px system-ui,sans-serif
 .w{fill:#999}.edge{stroke:currentColor;fill:none}rect:hover{opacity:.6}
 </style>
 )";
-
-std::string ms(double ns) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", ns / 1e6);
-  return text;
-}
-
-std::string bytes(std::size_t n) {
-  return readable_bytes(static_cast<double>(n));
-}
 
 /// A table; heads that begin with '>' are of numbers.
 class html_table {
